@@ -16,6 +16,8 @@
 namespace longshore::app {
 namespace {
 
+constexpr std::chrono::milliseconds kDrainSpread{2000};
+
 // Returns a copy of the descriptor; an invalid one if `socket` is invalid.
 Result<process::Descriptor> Copy(const process::Descriptor& socket) {
   if (!socket.valid()) return process::Descriptor();
@@ -183,18 +185,20 @@ void ClientListeners::SetServing(bool serving) {
 
 size_t ClientListeners::connections() const { return servers_.connections() + retired_.connections(); }
 
-void ClientListeners::Drain() {
+void ClientListeners::Drain(int64_t time_max_ms) {
   sockets_.grpc.Reset();
   sockets_.grpc_socket.Reset();
   sockets_.rest.Reset();
   SetServing(false);
+  EndConnectionsWithin(time_max_ms > 0 ? std::min(kDrainSpread, std::chrono::milliseconds(time_max_ms / 4))
+                                       : kDrainSpread);
   servers_.Drain();
   if (retire_.joinable()) retire_.join();
 }
 
-void ClientListeners::EndConnectionsAtOnce() {
+void ClientListeners::EndConnectionsWithin(std::chrono::milliseconds spread) {
   for (const Servers* each : {&servers_, &retired_}) {
-    if (each->grpc) each->grpc->EndConnectionsAtOnce();
+    if (each->grpc) each->grpc->EndConnectionsWithin(spread);
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -47,12 +48,13 @@ class ClientListeners {
   size_t connections() const;
   const ListeningSockets& sockets() const { return sockets_; }
 
-  // Accepts no further connections, answers the requests in flight, and returns when no connection is left. May run on
-  // any thread; meanwhile the main loop must not call other functions of this object.
-  void Drain();
-  // Makes Drain ask all clients to connect elsewhere at once, whatever the age of their connections. May be called
-  // while Drain is running.
-  void EndConnectionsAtOnce();
+  // Accepts no further connections, asks all clients to connect elsewhere, answers the requests in flight, and returns
+  // when no connection is left. gRPC clients are asked over two seconds, or a quarter of `time_max_ms` if that is less
+  // and not 0, so that they do not all connect at the same moment. May run on any thread; meanwhile the main loop must
+  // not call other functions of this object, except connections and EndConnectionsAtOnce.
+  void Drain(int64_t time_max_ms);
+  // Makes a Drain that is running ask all clients at once.
+  void EndConnectionsAtOnce() { EndConnectionsWithin(std::chrono::milliseconds(0)); }
 
  private:
   struct Servers {
@@ -64,6 +66,7 @@ class ClientListeners {
     size_t connections() const;
   };
   Result<Servers> Start(int64_t connection_age_max_ms) const;
+  void EndConnectionsWithin(std::chrono::milliseconds spread);
   void Retire(Servers servers);  // Drains them in the background. Requires: !retiring_.
 
   const flags::Flags& flags_;

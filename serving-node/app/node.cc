@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -63,6 +64,7 @@ class ServingNode final : public Node {
     connections_ = static_cast<int64_t>(client_listeners_->connections());
     if (leave_asked_) Leave();
     if (leaving_ && fleet_is_gone_.exchange(false)) client_listeners_->EndConnectionsAtOnce();
+    if (leaving_ && !left_ && std::chrono::steady_clock::now() >= leaves_by_) GiveUpDrain();
     if (leaving_) return {};
     RETURN_IF_ERROR(OpenToPeers());
     const bool able = WhyUnable().empty();
@@ -81,6 +83,8 @@ class ServingNode final : public Node {
     if (standalone_) standalone_->Leave();
     if (const auto agent = GetAgent()) agent->SetDraining();
     if (flags_.managed()) components_->router->SetLeaving();
+    if (drain_max_ms_ > 0)
+      leaves_by_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(drain_max_ms_.load());
     drain_ = std::thread([this] {
       Drain();
       left_ = true;
@@ -207,6 +211,7 @@ class ServingNode final : public Node {
             .on_fleet =
                 [this](const control::FleetState& fleet) {
                   if (fleet.connection_age_max_ms() > 0) connection_age_max_ms_ = fleet.connection_age_max_ms();
+                  drain_max_ms_ = fleet.drain_max_ms();
                 },
             .peer_address = [this] { return peer_listener_->address(); },
             .identity = components_->identity.get(),
@@ -226,8 +231,19 @@ class ServingNode final : public Node {
 
   // The peer listener is drained last: peers forward requests to this node until they know that it shuts down.
   void Drain() {
-    client_listeners_->Drain();
+    client_listeners_->Drain(drain_max_ms_);
     peer_listener_->Drain();
+    Flush();
+  }
+
+  // The end of the process closes what is left, a little before it would be killed.
+  void GiveUpDrain() {
+    spdlog::warn("the time to drain has passed: closing {} connections of clients", client_listeners_->connections());
+    Flush();
+    left_ = true;
+  }
+
+  void Flush() {
     components_->request_log->Flush();
     if (components_->capture) components_->capture->Flush();
     components_->traces.Flush();
@@ -267,6 +283,8 @@ class ServingNode final : public Node {
   const flags::Flags flags_;
   Security security_;                           // Set by Begin.
   std::atomic<int64_t> connection_age_max_ms_;  // From the fleet's state; until there is one, from the flags.
+  std::atomic<int64_t> drain_max_ms_ = 0;       // From the fleet's state. 0: a drain takes as long as it needs.
+  std::chrono::steady_clock::time_point leaves_by_ = std::chrono::steady_clock::time_point::max();
   std::atomic<bool> leave_asked_ = false;
   std::atomic<bool> fleet_is_gone_ = false;  // When the node leaves, it ends its connections at once.
   std::atomic<bool> leaving_ = false;

@@ -2,6 +2,9 @@
 #include "serving-node/app/node.h"
 
 #include <gmock/gmock.h>
+#include <grpcpp/create_channel.h>
+
+#include <future>
 
 #include "common/os/process/descriptors.h"
 #include "serving-node/app/client_listeners.h"
@@ -47,6 +50,13 @@ class KeptConnection {
   const process::Descriptor fd_;
 };
 
+// A gRPC connection without requests.
+std::shared_ptr<::grpc::Channel> ConnectGrpc(int port) {
+  auto channel = ::grpc::CreateChannel(fmt::format("127.0.0.1:{}", port), ::grpc::InsecureChannelCredentials());
+  EXPECT_TRUE(channel->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds(60)));
+  return channel;
+}
+
 bool IsToldToLeave(const std::string& answer) { return answer.find("Connection: close") != std::string::npos; }
 
 // Sends requests until an answer says "Connection: close". Returns false if the connection ends without that.
@@ -91,6 +101,32 @@ TEST_F(NodeTest, UsesTheConnectionAgeOfTheFleetInsteadOfTheFlag) {
   EXPECT_TRUE(IsToldToLeaveInTheEnd(client));
 }
 
+TEST_F(NodeTest, ADrainDoesNotWaitUntilConnectionsReachTheirAge) {
+  BeManaged();
+  Hold(Half(std::chrono::milliseconds(std::chrono::hours(1)).count()));
+  Start();
+  ASSERT_TRUE(TickUntil([this] { return IsReady(); }));
+  const auto client = ConnectGrpc(node_->sockets().grpc_port);
+  node_->Leave();
+  EXPECT_TRUE(TickUntil([this] { return node_->left(); }));
+}
+
+TEST_F(NodeTest, ADrainEndsBeforeTheNodeWouldBeKilled) {
+  constexpr auto kRun = std::chrono::seconds(5);
+  BeManaged();
+  control::DesiredState state = Half();
+  state.mutable_fleet()->set_simulated_run_ms(std::chrono::milliseconds(kRun).count());
+  state.mutable_fleet()->set_drain_max_ms(200);
+  Hold(state);
+  Start();
+  ASSERT_TRUE(TickUntil([this] { return IsReady(); }));
+  const auto asked = std::async(std::launch::async, [this] { return Answer(*node_); });
+  ASSERT_TRUE(TickUntil([this] { return HasRunning(); }));
+  node_->Leave();
+  EXPECT_TRUE(TickUntil([this] { return node_->left(); }));
+  ASSERT_EQ(asked.wait_for(std::chrono::seconds(0)), std::future_status::timeout) << "the drain waited for the request";
+}
+
 TEST_F(NodeTest, AppliesAChangedConnectionAgeToNewConnectionsWithoutCuttingOldOnes) {
   flags_.model_name = "half";
   flags_.model_base_path = kModels / "half_plus_two_tf2";
@@ -111,7 +147,7 @@ TEST_F(NodeTest, AppliesAChangedConnectionAgeToNewConnectionsWithoutCuttingOldOn
     EXPECT_TRUE(IsToldToLeaveInTheEnd(old))
         << "its server retires: the client gets its answer and is asked to reconnect";
   }
-  listeners.Drain();
+  listeners.Drain(0);
   EXPECT_EQ(Fetch(port, "GET", "/v1/models/half"), "refused");
 }
 

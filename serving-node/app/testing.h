@@ -78,6 +78,7 @@ class NodeTest : public testing::Test {
     return frontend::Fetch(node.sockets().rest_port, "POST", kPredict, kBody);
   }
   std::string Admin(const std::string& target) { return frontend::Fetch(node_->admin_port(), "GET", target); }
+  bool HasRunning() { return Admin("/debug/state").find("\"running\": 1") != std::string::npos; }
   bool IsReady() { return Admin("/readyz").starts_with("HTTP/1.1 200"); }
 
   Path dir_;

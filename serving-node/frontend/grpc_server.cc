@@ -95,7 +95,7 @@ class Server final : public GrpcServer {
     if (profiler_) profiler_->Drain();
     server_->Drain(drain_timeout_);
   }
-  void EndConnectionsAtOnce() override { server_->EndConnectionsAtOnce(); }
+  void EndConnectionsWithin(milliseconds spread) override { server_->EndConnectionsWithin(spread); }
 
  private:
   const milliseconds drain_timeout_;

@@ -81,9 +81,9 @@ class GrpcServer {
   // Stops accepting connections, asks all clients to reconnect, and returns when all connections have ended; those that
   // are left after drain_timeout are closed. Does not change the health status.
   virtual void Drain() = 0;
-  // Makes a Drain that is running or begins later ask all clients at once to connect elsewhere, whatever the age of
-  // their connections.
-  virtual void EndConnectionsAtOnce() = 0;
+  // Makes a Drain that is running or begins later ask each client at a random moment within this time to connect
+  // elsewhere, also if its connection has not reached its maximum age. 0: at once.
+  virtual void EndConnectionsWithin(std::chrono::milliseconds spread) = 0;
 };
 
 }  // namespace longshore::frontend

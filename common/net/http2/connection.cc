@@ -31,11 +31,18 @@ constexpr size_t kWaitingFrames = 4;  // For each stream that may be open. If mo
 constexpr auto kLingerTime = milliseconds(1000);
 constexpr auto kAnnounceTime = milliseconds(3000);  // The client gets so long to answer the announcement of the end.
 
+double RandomBetween(double low, double high) {
+  std::minstd_rand random{std::random_device{}()};
+  return std::uniform_real_distribution<double>(low, high)(random);
+}
+
+TimePoint After(milliseconds time, double factor) {
+  return Clock::now() + std::chrono::duration_cast<milliseconds>(time * factor);
+}
+
 TimePoint AgesOutAt(const Options& options) {
   if (options.connection_age_max.count() == 0) return TimePoint::max();
-  std::minstd_rand random{std::random_device{}()};
-  const double jitter = std::uniform_real_distribution<double>(0.9, 1.1)(random);
-  return Clock::now() + std::chrono::duration_cast<milliseconds>(options.connection_age_max * jitter);
+  return After(options.connection_age_max, RandomBetween(0.9, 1.1));
 }
 
 }  // namespace
@@ -95,8 +102,13 @@ void Connection::End(TimePoint until) {
              }));
 }
 
-void Connection::EndAtOnce(TimePoint until) {
-  asio::post(strand_, Guarded([until](Connection& self) { self.Announce(until); }));
+void Connection::EndWithin(milliseconds spread, TimePoint until) {
+  asio::post(strand_, Guarded([spread, until](Connection& self) {
+               if (spread.count() == 0) return self.Announce(until);
+               self.ages_out_at_ = std::min(self.ages_out_at_, After(spread, RandomBetween(0, 1)));
+               self.EndBy(until);
+               self.CheckBy(self.ages_out_at_);
+             }));
 }
 
 void Connection::Cut() { asio::post(strand_, Guarded(&Connection::Close)); }

@@ -52,7 +52,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Asks the client to open no further streams, when the connection reaches its maximum age, or now if it has none.
   // Closes the connection when the last stream has ended, at the latest at `until`.
   void End(TimePoint until);
-  void EndAtOnce(TimePoint until);               // As End, but asks now in any case.
+  // As End, but asks at a random moment within `spread`, if the connection does not reach its maximum age earlier.
+  void EndWithin(milliseconds spread, TimePoint until);
   void Cut();                                    // Closes the connection now.
   bool is_ending() const { return is_ending_; }  // Whether the client was asked.
   double RequestsPerSecond(TimePoint now) const { return requests_.PerSecond(now); }
@@ -107,7 +108,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const std::shared_ptr<boost::asio::io_context> context_;
   const std::shared_ptr<ServerState> server_;
   const TimePoint began_at_ = Clock::now();
-  const TimePoint ages_out_at_;
+  TimePoint ages_out_at_;  // When the client is asked.
   http::RequestRate requests_;
   std::unique_ptr<Session> session_;                // Null during the handshake.
   std::shared_ptr<ReceiveBuffer> tls_buffer_ = {};  // While a TLS read is in progress.

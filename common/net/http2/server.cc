@@ -19,6 +19,7 @@ namespace asio = boost::asio;
 
 constexpr auto kDrainLog = milliseconds(1000);  // How often a drain logs how many connections are left.
 constexpr auto kClockTick = milliseconds(100);  // A time limit of a connection may take effect this much too late.
+constexpr auto kAtTheirAge = milliseconds::max();
 
 class AsioServer final : public Server {
  public:
@@ -65,7 +66,7 @@ class AsioServer final : public Server {
       if (connection->is_ending()) continue;
       open.push_back({connection->RequestsPerSecond(now),
                       [weak = std::weak_ptr(connection), until = now + server_->options.connection_age_grace] {
-                        if (const auto strong = weak.lock()) strong->EndAtOnce(until);
+                        if (const auto strong = weak.lock()) strong->EndWithin(milliseconds(0), until);
                       }});
     }
     return open;
@@ -74,7 +75,10 @@ class AsioServer final : public Server {
   void Drain(milliseconds grace) override {
     StopAccepting();
     const auto until = Clock::now() + grace;
-    for (const auto& connection : Connections()) ends_at_once_ ? connection->EndAtOnce(until) : connection->End(until);
+    const milliseconds spread = spread_;
+    for (const auto& connection : Connections()) {
+      spread == kAtTheirAge ? connection->End(until) : connection->EndWithin(spread, until);
+    }
     std::unique_lock lock(server_->mutex);
     const auto none_left = [this] { return server_->connections.empty(); };
     while (!server_->no_connections.wait_for(lock, kDrainLog, none_left)) {
@@ -82,12 +86,13 @@ class AsioServer final : public Server {
     }
   }
 
-  void EndConnectionsAtOnce() override {
-    ends_at_once_ = true;
+  void EndConnectionsWithin(milliseconds spread) override {
+    milliseconds before = spread_;
+    while (spread < before && !spread_.compare_exchange_weak(before, spread)) continue;
     if (listen_fd() >= 0) return;
-    // Drain accepts no more connections, so these are all, or Drain has seen that ends_at_once_ is set.
+    // Drain accepts no more connections, so these are all, or Drain has seen that spread_ is set.
     const auto until = Clock::now() + server_->options.connection_age_grace;
-    for (const auto& connection : Connections()) connection->EndAtOnce(until);
+    for (const auto& connection : Connections()) connection->EndWithin(spread, until);
   }
 
  private:
@@ -138,7 +143,7 @@ class AsioServer final : public Server {
   const std::shared_ptr<ServerState> server_;
   asio::executor_work_guard<asio::io_context::executor_type> work_;
   const int port_;
-  std::atomic<bool> ends_at_once_ = false;
+  std::atomic<milliseconds> spread_ = kAtTheirAge;  // In which a drain asks all clients.
   std::vector<std::unique_ptr<Listener>> listeners_;
   std::vector<std::thread> threads_;
   Ticker clock_{kClockTick, [this] { CheckTime(); }};  // The last member, because it uses the others.

@@ -40,8 +40,10 @@ class Server {
   // at once, and none that has just connected. Connections with open streams are closed when `grace` has passed. Must
   // not be called from a stream.
   virtual void Drain(milliseconds grace) = 0;
-  // Makes a Drain that is running or begins later ask all clients at once, whatever the age of their connections.
-  virtual void EndConnectionsAtOnce() = 0;
+  // Makes a Drain that is running or begins later ask each client at a random moment within this time, also if its
+  // connection has not reached its maximum age. 0: at once. Of several times
+  // the shortest one holds.
+  virtual void EndConnectionsWithin(milliseconds spread) = 0;
 };
 
 }  // namespace longshore::http2

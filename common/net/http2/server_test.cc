@@ -484,15 +484,42 @@ TEST(Http2Server, DrainEndsConnectionsBeforeTheirAgeIfAsked) {
     const auto server = StartServer({.connection_age_max = kLong, .connection_age_grace = kLong});
     SocketClient client(server->port());
     EXPECT_EQ(client.Ask(), "aaaaa");
-    if (asked_before) server->EndConnectionsAtOnce();
+    if (asked_before) server->EndConnectionsWithin(milliseconds(0));
     EXPECT_EQ(client.Ask(), "aaaaa") << "nothing ends before Drain";
     std::thread drain([&] { server->Drain(kLong); });
     while (server->listen_fd() >= 0) std::this_thread::yield();
-    if (!asked_before) server->EndConnectionsAtOnce();
+    if (!asked_before) server->EndConnectionsWithin(milliseconds(0));
     EXPECT_TRUE(client.AwaitClosed());
     EXPECT_EQ(client.client.goaways.front(), NGHTTP2_NO_ERROR);
     drain.join();
   }
+}
+
+TEST(Http2Server, DrainSpreadsTheEndsOfConnectionsOverTheTimeIfAsked) {
+  constexpr int kClients = 16;  // It is practically impossible that all get about the same moment.
+  const auto server = StartServer({.connection_age_max = kLong});
+  std::array<TimePoint, kClients> ended;
+  {
+    std::vector<std::jthread> clients;
+    std::atomic<int> connected = 0;
+    for (TimePoint& end : ended) {
+      clients.emplace_back([&] {
+        SocketClient client(server->port());
+        EXPECT_EQ(client.Ask(), "aaaaa");
+        ++connected;
+        EXPECT_TRUE(client.AwaitClosed());
+        EXPECT_THAT(client.client.goaways, testing::Contains(NGHTTP2_NO_ERROR));
+        end = Clock::now();
+      });
+    }
+    while (connected < kClients) std::this_thread::yield();
+    server->EndConnectionsWithin(milliseconds(2000));
+    server->EndConnectionsWithin(kLong * 2);
+    server->Drain(kLong);
+  }
+  const auto [first, last] = std::ranges::minmax(ended);
+  EXPECT_GT(last - first, milliseconds(200));
+  EXPECT_LT(last - first, kLong / 2);
 }
 
 TEST(Http2Server, DrainDoesNotWaitForAClientThatDoesNotAnswer) {

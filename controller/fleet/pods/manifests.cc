@@ -6,6 +6,7 @@
 
 #include "common/base/sha256.h"
 #include "controller/api/format.h"
+#include "controller/api/termination.h"
 #include "controller/api/units.h"
 
 namespace longshore::fleet::pods {
@@ -13,7 +14,6 @@ namespace {
 
 constexpr int kUser = 65532;  // The user of the node's image.
 constexpr int kTokenSeconds = 3600;
-constexpr int64_t kSecondsBeforeDrain = 3;
 constexpr const char* kStateDir = "/var/lib/longshore";
 constexpr const char* kCacheDir = "/var/cache/longshore";
 constexpr const char* kCaDir = "/run/longshore/ca";
@@ -112,13 +112,6 @@ Json FromPod(const char* name, const char* field) {
   return {{"name", name}, {"valueFrom", {{"fieldRef", {{"fieldPath", field}}}}}};
 }
 
-// How long a pod waits before its node is asked to drain: a Service sends requests to a pod for a moment after its
-// deletion began. At most half of the termination grace period.
-int64_t SecondsBeforeDrain(const api::Pods& pods) {
-  const auto grace = std::chrono::ceil<std::chrono::seconds>(pods.termination_grace_period).count();
-  return std::min<int64_t>(kSecondsBeforeDrain, grace / 2);
-}
-
 Json ContainerOf(const api::ServingFleet& fleet, const PodSettings& settings, Json mounts) {
   const api::Pods& pods = fleet.spec.pods;
   Json container = {{"name", "node"},
@@ -138,7 +131,7 @@ Json ContainerOf(const api::ServingFleet& fleet, const PodSettings& settings, Js
                      {{"allowPrivilegeEscalation", false},
                       {"readOnlyRootFilesystem", true},
                       {"capabilities", {{"drop", Json::array({"ALL"})}}}}}};
-  if (const int64_t seconds = SecondsBeforeDrain(pods); seconds > 0)
+  if (const int64_t seconds = api::TerminationOf(pods).before_drain.count(); seconds > 0)
     container["lifecycle"]["preStop"]["sleep"]["seconds"] = seconds;
   if (!pods.limits.empty()) container["resources"]["limits"] = pods.limits;
   if (!pods.requests.empty()) container["resources"]["requests"] = pods.requests;
