@@ -174,7 +174,9 @@ class ServingNode final : public Node {
 
   Status BeginManaged() {
     const ListeningSockets& sockets = client_listeners_->sockets();
-    if (sockets.grpc.valid() && sockets.rest.valid()) {
+    // The node closes its own sockets when it drains, so there must be no copies of them.
+    const bool are_shared = flags_.grpc_listen_fd >= 0 && flags_.rest_listen_fd >= 0;
+    if (are_shared) {
       ASSIGN_OR_RETURN(handover_,
                        Handover::Start(flags_.state_dir / "handover.sock", {sockets.grpc.get(), sockets.rest.get()}));
     }

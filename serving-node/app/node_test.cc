@@ -50,6 +50,15 @@ class KeptConnection {
   const process::Descriptor fd_;
 };
 
+bool Connects(int port) {
+  const process::Descriptor fd(socket(AF_INET, SOCK_STREAM, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+}
+
 // A gRPC connection without requests.
 std::shared_ptr<::grpc::Channel> ConnectGrpc(int port) {
   auto channel = ::grpc::CreateChannel(fmt::format("127.0.0.1:{}", port), ::grpc::InsecureChannelCredentials());
@@ -109,6 +118,24 @@ TEST_F(NodeTest, ADrainDoesNotWaitUntilConnectionsReachTheirAge) {
   const auto client = ConnectGrpc(node_->sockets().grpc_port);
   node_->Leave();
   EXPECT_TRUE(TickUntil([this] { return node_->left(); }));
+}
+
+// So that they can try another address at once.
+TEST_F(NodeTest, ClientsThatConnectToADrainingNodeAreRefused) {
+  BeManaged();
+  control::DesiredState state = Half();
+  state.mutable_fleet()->set_simulated_run_ms(3000);
+  Hold(state);
+  Start();
+  ASSERT_TRUE(TickUntil([this] { return IsReady(); }));
+  auto asked = std::async(std::launch::async, [this] { return Answer(*node_); });
+  ASSERT_TRUE(TickUntil([this] { return HasRunning(); }));
+  node_->Leave();
+  const ListeningSockets& sockets = node_->sockets();
+  const auto refuses = [&] { return !Connects(sockets.grpc_port) && !Connects(sockets.rest_port); };
+  EXPECT_TRUE(TickUntil([&] { return refuses() || node_->left(); }));
+  EXPECT_FALSE(node_->left()) << "it refused only when it had ended";
+  EXPECT_THAT(asked.get(), HasSubstr("3.0"));
 }
 
 TEST_F(NodeTest, ADrainEndsBeforeTheNodeWouldBeKilled) {
