@@ -98,15 +98,15 @@ Result<Json> Console::ReadObjects(const Target& target) const {
 }
 
 Json Console::ReadHistory(const Target& target) const {
-  ModelHistory history;
-  {
-    const std::lock_guard lock(mutex_);
-    history = history_.Of(target.namespace_ + "/" + target.name);
-  }
-  // The Model may have begun another rollout since the last sample.
   const auto snapshot = snapshots_.Get();
   const auto model = snapshot ? FindModel(**snapshot, {api::kModelKind, target.namespace_, target.name})
                               : tl::make_unexpected(snapshot.error());
+  ModelHistory history;
+  if (model) {
+    const std::lock_guard lock(mutex_);
+    history = history_.Of((*model)->metadata.uid);
+  }
+  // The Model may have begun another rollout since the last sample.
   return HistoryJson(history, model ? (*model)->status.rollout.id : "", sources_.clock.Now());
 }
 

@@ -55,7 +55,7 @@ struct HistoryLimits {
   size_t series_max = 400;
 };
 
-// Not thread-safe. Models are named "namespace/name".
+// Not thread-safe. `model` is the uid of a Model: one that is created again under the same name has no history.
 class History {
  public:
   explicit History(HistoryLimits limits = {}) : limits_(limits) {}

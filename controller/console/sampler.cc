@@ -29,8 +29,6 @@ TrafficPoint PointOf(const api::ArmEvidence& counts, Duration elapsed, TimePoint
 
 constexpr int64_t kFirstVersion = std::numeric_limits<int64_t>::min();
 
-std::string NameOf(const api::Model& model) { return model.metadata.namespace_ + "/" + model.metadata.name; }
-
 // The versions that people want to see even if they have no requests.
 std::set<int64_t> ShownVersions(const api::Model& model) {
   const api::ModelStatus& status = model.status;
@@ -51,7 +49,7 @@ void AddTraffic(const api::Model& model, const std::map<std::pair<std::string, i
     if (at->first.first != served_name) break;
     if (at->second.requests > 0 || shown.contains(at->first.second)) shown[at->first.second] = at->second;
   }
-  for (const auto& [version, since] : shown) history.Add(NameOf(model), version, PointOf(since, elapsed, now));
+  for (const auto& [version, since] : shown) history.Add(model.metadata.uid, version, PointOf(since, elapsed, now));
 }
 
 std::optional<double> NumberOf(const api::Verdict& verdict, const char* name) {
@@ -92,8 +90,8 @@ void AddEvidence(const api::Model& model, TimePoint now, History& history) {
   const api::RolloutStatus& rollout = model.status.rollout;
   const auto evidence = EvidenceOf(model, now);
   if (!evidence) return;
-  if (IsUnderWay(rollout.phase)) return history.Add(NameOf(model), rollout.attempt, *evidence);
-  if (evidence->at > now - kHistoryAge) history.AddEnd(NameOf(model), rollout.attempt, *evidence);
+  if (IsUnderWay(rollout.phase)) return history.Add(model.metadata.uid, rollout.attempt, *evidence);
+  if (evidence->at > now - kHistoryAge) history.AddEnd(model.metadata.uid, rollout.attempt, *evidence);
 }
 
 }  // namespace
@@ -143,7 +141,7 @@ void Sampler::Sample(const std::vector<api::Model>& models, const NodesOfFleets&
     const Counts& of_model = of_fleet == counts.end() ? none : of_fleet->second;
     if (elapsed > Duration(0)) AddTraffic(model, of_model, elapsed, now, history);
     AddEvidence(model, now, history);
-    history.Add(NameOf(model), model.status.rollout.id, ReportedPairs(model, pairs[fleet]));
+    history.Add(model.metadata.uid, model.status.rollout.id, ReportedPairs(model, pairs[fleet]));
   }
   sampled_at_ = now;
   history.Expire(now);

@@ -15,6 +15,7 @@ api::Model SampledModel() {
   api::Model model;
   model.metadata.namespace_ = "vision";
   model.metadata.name = "digits";
+  model.metadata.uid = "first";
   model.spec.fleet = "cpu";
   model.spec.served_name = "digits";
   model.status.stable_version = 3;
@@ -54,7 +55,7 @@ class SamplerTest : public ::testing::Test {
     sampler_.Sample({model_}, {{"vision/cpu", views}}, now_, history_);
   }
   const std::deque<TrafficPoint>& Points(int64_t version) {
-    of_model_ = history_.Of("vision/digits");
+    of_model_ = history_.Of(model_.metadata.uid);
     return of_model_.versions[version];
   }
 
@@ -146,7 +147,7 @@ TEST_F(SamplerTest, EvidenceOfARolloutIsSampledWithItsLimits) {
   model_.status.rollout.verdict.numbers = {
       {"errorDifferenceLow", -0.02}, {"errorDifferenceHigh", 0.03}, {"stableRequests", 1000}, {"stableErrors", 100}};
   Sample({});
-  const ModelHistory history = history_.Of("vision/digits");
+  const ModelHistory history = history_.Of(model_.metadata.uid);
   ASSERT_EQ(history.evidence.size(), 1u);
   const EvidencePoint& point = history.evidence[0];
   EXPECT_FLOAT_EQ(point.error_low, -0.02F);
@@ -170,11 +171,20 @@ TEST_F(SamplerTest, TheLastPointOfARolloutHasTheNumbersOfItsVerdict) {
                              {"runTimeRatioHigh", 15.9}};
   Sample({});
   Sample({});
-  const ModelHistory history = history_.Of("vision/digits");
+  const ModelHistory history = history_.Of(model_.metadata.uid);
   ASSERT_EQ(history.evidence.size(), 2u) << "it is added once";
   EXPECT_EQ(history.evidence.back().at, rollout.step_started_at);
   EXPECT_FLOAT_EQ(history.evidence.back().error_high, 0.13F);
   EXPECT_FLOAT_EQ(history.evidence.back().ratio_low.value(), 15.4F);
+}
+
+TEST_F(SamplerTest, AModelThatIsCreatedAgainHasItsOwnHistory) {
+  for (int i = 0; i < 3; ++i) Sample({Node("a", 3, {i, 0})});
+  EXPECT_EQ(Points(3).size(), 2u);
+  model_.metadata.uid = "second";
+  EXPECT_TRUE(Points(3).empty());
+  Sample({Node("a", 3, {3, 0})});
+  EXPECT_EQ(Points(3).size(), 1u);
 }
 
 TEST_F(SamplerTest, ARolloutThatEndedLongAgoHasNoPoint) {
@@ -182,7 +192,7 @@ TEST_F(SamplerTest, ARolloutThatEndedLongAgoHasNoPoint) {
   model_.status.rollout.step_started_at = now_ - std::chrono::hours(2);
   model_.status.rollout.verdict.numbers = {{"errorDifferenceLow", -1}, {"errorDifferenceHigh", 1}};
   Sample({});
-  EXPECT_TRUE(history_.Of("vision/digits").evidence.empty());
+  EXPECT_TRUE(history_.Of(model_.metadata.uid).evidence.empty());
 }
 
 TEST_F(SamplerTest, WorstPairsOfARolloutAreKeptAfterItsCandidateIsGone) {
@@ -196,7 +206,7 @@ TEST_F(SamplerTest, WorstPairsOfARolloutAreKeptAfterItsCandidateIsGone) {
   view->report = std::make_shared<control::Report>(report);
   for (int i = 0; i < 2; ++i) Sample({view});
   Sample({Node("a", 3, {0, 0})});
-  const std::vector<NodePair> worst = history_.Of("vision/digits").worst_pairs;
+  const std::vector<NodePair> worst = history_.Of(model_.metadata.uid).worst_pairs;
   ASSERT_EQ(worst.size(), 1u);
   EXPECT_EQ(worst[0].node, "a");
   EXPECT_EQ(worst[0].pair.output(), "y");

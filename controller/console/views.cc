@@ -188,6 +188,11 @@ int64_t Milliseconds(TimePoint at) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(at.time_since_epoch()).count();
 }
 
+Json PointJson(const EvidencePoint& point) {
+  return {Milliseconds(point.at), Short(point.error_low),  Short(point.error_high), Short(point.error_limit),
+          Short(point.ratio_low), Short(point.ratio_high), Short(point.ratio_limit)};
+}
+
 // A time in the future comes from a node whose clock is ahead.
 Json PairJson(const NodePair& one, TimePoint now) {
   const control::WorstPair& pair = one.pair;
@@ -241,6 +246,7 @@ Json ModelJson(const api::Model& model, const Snapshot& snapshot, TimePoint now)
   const auto evidence = EvidenceOf(model, now);
   json["limits"] = {{"errorDifference", evidence ? Short(evidence->error_limit) : Json()},
                     {"runTimeRatio", evidence ? Short(evidence->ratio_limit) : Json()}};
+  json["evidence"] = evidence ? PointJson(*evidence) : Json();
   json["rollout"] = std::move(rollout);
   for (const char* field : {"conditions", "history", "failed", "nodes"}) json[field] = std::move(status[field]);
   json["goldenSet"] = status.contains("goldenSet") ? std::move(status["goldenSet"]) : Json();
@@ -257,6 +263,7 @@ Json FleetJson(const api::ServingFleet& fleet, const std::vector<nodes::ViewPtr>
   Json json = RowOf(fleet, snapshot);
   const Json status = api::ToJson(fleet.status);
   json["conditions"] = status["conditions"];
+  json["hasPods"] = !fleet.status.selector.empty();
   json["scaling"] = Json();
   if (!fleet.status.autoscale.reason.empty()) {
     json["scaling"] = {{"desired", fleet.status.autoscale.desired}, {"message", fleet.status.autoscale.message}};
@@ -288,11 +295,7 @@ Json HistoryJson(const ModelHistory& history, const std::string& rollout, TimePo
     }
     json["versions"].push_back({{"version", version}, {"points", std::move(rows)}});
   }
-  for (const EvidencePoint& point : history.evidence) {
-    json["evidence"].push_back({Milliseconds(point.at), Short(point.error_low), Short(point.error_high),
-                                Short(point.error_limit), Short(point.ratio_low), Short(point.ratio_high),
-                                Short(point.ratio_limit)});
-  }
+  for (const EvidencePoint& point : history.evidence) json["evidence"].push_back(PointJson(point));
   return json;
 }
 

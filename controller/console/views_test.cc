@@ -127,7 +127,25 @@ TEST(ConsoleViews, AModelWithoutARolloutWaitsForNothing) {
   EXPECT_EQ(json["waits"], "");
   EXPECT_EQ(json["isUnderWay"], false);
   EXPECT_TRUE(json["limits"]["errorDifference"].is_null());
+  EXPECT_TRUE(json["evidence"].is_null());
   EXPECT_TRUE(json["goldenSet"].is_null());
+}
+
+TEST(ConsoleViews, TheNewestEvidenceIsThatOfTheComparison) {
+  api::Model model = InTheSecondStep();
+  model.status.rollout.verdict.numbers = {{"errorDifferenceLow", -0.5}, {"errorDifferenceHigh", 0.25}};
+  const Json evidence = ModelJson(model, {}, kNow)["evidence"];
+  ASSERT_EQ(evidence.size(), 7u) << "a point, as in the history";
+  EXPECT_EQ(evidence[0], 3600000000);
+  EXPECT_EQ(evidence[1], -0.5);
+  EXPECT_EQ(evidence[2], 0.25);
+}
+
+TEST(ConsoleViews, AFleetOfPodsIsKnownAsSuch) {
+  api::ServingFleet fleet;
+  EXPECT_EQ(FleetJson(fleet, {}, {}, kNow)["hasPods"], false);
+  fleet.status.selector = "longshore.dev/fleet=cpu";
+  EXPECT_EQ(FleetJson(fleet, {}, {}, kNow)["hasPods"], true);
 }
 
 TEST(ConsoleViews, AFleetShowsWhatItsNodesReport) {

@@ -264,6 +264,8 @@ def test_a_disabled_test_has_no_limit(chromium, in_canary):
     def change(path, data):
         if path.endswith("/history"):
             data["evidence"] = [[*point[:3], None, 0.9, 1.2, 1.1] for point in data["evidence"]]
+        elif data.get("evidence"):
+            data["evidence"] = [*data["evidence"][:3], None, 0.9, 1.2, 1.1]
 
     with Tab(chromium, in_canary) as tab:
         tab.change_answers(change)
@@ -272,6 +274,40 @@ def test_a_disabled_test_has_no_limit(chromium, in_canary):
         assert errors.query_selector(".line-limit") is None
         assert ratios.query_selector(".line-limit") is not None
         assert tab.page.is_visible("text=The manifest disables this test, so there is no limit.")
+
+
+def test_the_graphs_of_the_evidence_end_with_the_numbers_of_the_table(chromium, in_canary):
+    def change(path, data):
+        if path.endswith("/history"):
+            data["evidence"] = [[*point[:1], -0.9, 0.9, *point[3:]] for point in data["evidence"]]
+        elif data.get("evidence"):
+            data["evidence"][1:3] = [-0.123, 0.321]
+
+    with Tab(chromium, in_canary) as tab:
+        tab.change_answers(change)
+        tab.open("model")
+        graph(tab, "Error rate of the candidate")
+        assert tab.page.is_visible("text=is between -12.3 points and 32.1 points")
+
+
+def test_only_nodes_of_a_host_show_their_process(chromium, in_canary):
+    for has_pods in (False, True):
+        with Tab(chromium, in_canary) as tab:
+            tab.change_answers(lambda path, data: data.update(hasPods=has_pods) if "/fleets/" in path else None)
+            tab.open("fleet")
+            columns = [cell.inner_text() for cell in tab.page.query_selector_all("[aria-label=Nodes] thead th")]
+            assert ("Administration" in columns, "Process" in columns) == (not has_pods, not has_pods)
+
+
+def test_a_table_that_is_wider_than_its_box_has_a_shadow_at_the_edge(chromium, in_canary):
+    with Tab(chromium, in_canary) as tab:
+        tab.page.set_viewport_size({"width": 380, "height": 700})
+        tab.open("fleet")
+        width, box, attachment = tab.page.evaluate(
+            "(() => { const table = document.querySelector('[aria-label=Nodes]');"
+            " return [table.scrollWidth, table.clientWidth, getComputedStyle(table).backgroundAttachment]; })()")
+        assert width > box
+        assert attachment == "local, local, scroll, scroll", "covers that scroll away from the shadows"
 
 
 def test_hostile_texts_are_only_texts(chromium, with_hostile_objects):

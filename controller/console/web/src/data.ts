@@ -107,6 +107,7 @@ export interface Model extends ModelRow, Answer {
   verdict: string; // Sentences, one per line.
   compared: Compared[];
   limits: { errorDifference: number | null; runTimeRatio: number | null };
+  evidence: EvidencePoint | null; // What it shows now, or showed at the end of the rollout: the numbers of `compared`.
   rollout: Rollout;
   conditions: Condition[];
   history: { at: string; version: number; what: string; message: string }[];
@@ -168,6 +169,7 @@ export interface FleetNode {
 }
 
 export interface Fleet extends FleetRow, Answer {
+  hasPods: boolean; // Nodes are pods, and not processes of one host.
   scaling: { desired: number; message: string } | null;
   conditions: Condition[];
   nodes: FleetNode[];

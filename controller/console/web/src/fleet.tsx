@@ -50,6 +50,14 @@ function Versions({ node }: { node: FleetNode }) {
   );
 }
 
+const COLUMNS = ["Node", "State", "Versions", "Busy run slots", "Waiting requests", "Connections", "Problem"];
+// A pod's administration port is not reachable from here, and the number of its process means nothing outside.
+const HOST_COLUMNS = ["Administration", "Process"];
+
+function hostCellsOf(node: FleetNode) {
+  return [<Name>{node.adminAddress || "–"}</Name>, node.pid > 0 ? String(node.pid) : "–"];
+}
+
 function rowOf(node: FleetNode) {
   const load = node.load;
   return [
@@ -60,8 +68,6 @@ function rowOf(node: FleetNode) {
     load ? count(load.queued) : "–",
     load ? count(load.connections) : "–",
     node.problem ? <Text>{node.problem}</Text> : "none",
-    <Name>{node.adminAddress || "–"}</Name>,
-    String(node.pid),
   ];
 }
 
@@ -92,8 +98,8 @@ export function FleetPage({ namespace, name }: { namespace: string; name: string
           <Section title="Nodes">
             <Table
               label="Nodes"
-              columns={["Node", "State", "Versions", "Busy run slots", "Waiting requests", "Connections", "Problem", "Administration", "Process"]}
-              rows={fleet.nodes.map(rowOf)}
+              columns={[...COLUMNS, ...(fleet.hasPods ? [] : HOST_COLUMNS)]}
+              rows={fleet.nodes.map((node) => [...rowOf(node), ...(fleet.hasPods ? [] : hostCellsOf(node))])}
               empty="The fleet has no nodes."
             />
           </Section>

@@ -89,18 +89,27 @@ function RatioInterval({ evidence, isOver, told, ofPairs, ...times }: RatioProps
   );
 }
 
+// The history has a point every few seconds. The newest numbers come with the Model, so that the graphs and the table
+// above them say the same.
+function evidenceOf(model: Model, history: History): EvidencePoint[] {
+  const newest = model.evidence;
+  return newest ? [...history.evidence.filter(([at]) => at < newest[0]), newest] : history.evidence;
+}
+
 export function EvidenceGraphs({ model, history }: { model: Model; history: History }) {
   if (history.evidence.length === 0 || history.evidenceAttempt !== model.rollout.attempt) return null;
   const isLast = model.isUnderWay ? "" : " of the last rollout";
-  const until = model.isUnderWay ? history.now : 0;
+  const evidence = evidenceOf(model, history);
+  const now = Math.max(history.now, evidence.at(-1)?.[0] ?? 0);
+  const until = model.isUnderWay ? now : 0;
   const { runTimePairs = 0, candidateRequests = 0 } = model.rollout.verdict.numbers;
   const ofPairs = runTimePairs > 0 || candidateRequests === 0;
-  const times = { now: history.now, intervalMs: history.intervalMs, until, isOver: !model.isUnderWay };
+  const times = { now, intervalMs: history.intervalMs, until, isOver: !model.isUnderWay };
   return (
     <Section title={`Evidence against the limits${isLast}`}>
       <div class="graphs">
-        <ErrorInterval {...times} evidence={history.evidence} />
-        <RatioInterval {...times} evidence={history.evidence} told={history.ratioTold} ofPairs={ofPairs} />
+        <ErrorInterval {...times} evidence={evidence} />
+        <RatioInterval {...times} evidence={evidence} told={history.ratioTold} ofPairs={ofPairs} />
       </div>
     </Section>
   );
