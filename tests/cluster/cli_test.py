@@ -99,6 +99,19 @@ def test_diff_and_dry_run_use_the_defaults_and_the_rules_of_the_server(cluster):
         assert "at most 44" in longshore(cluster, *command, "-f", "-", stdin=long_name, code=2)
 
 
+@pytest.mark.parametrize("block", ["slo: {errorRate: 1%}", "rollout: {analysis: {drift: {max: 0.1}}}"])
+def test_a_block_that_is_removed_from_a_file_gets_its_default(cluster, block):
+    """A server makes null of a map whose last field goes while a manager still applies the map as empty."""
+    longshore(cluster, "apply", "-f", "-", stdin=model_named("blocks").replace("version: 1}", f"version: 1, {block}}}"))
+    without = model_named("blocks")
+    path = "spec.slo.errorRate" if "slo" in block else "spec.rollout.analysis.drift.max"
+    assert f"  - {path}: " in longshore(cluster, "diff", "-f", "-", stdin=without, code=1)
+    longshore(cluster, "apply", "--dry-run", "-f", "-", stdin=without)
+    assert "Model default/blocks changed\n" in longshore(cluster, "apply", "-f", "-", stdin=without)
+    assert longshore(cluster, "diff", "-f", "-", stdin=without) == ""
+    longshore(cluster, "delete", "model", "blocks")
+
+
 def test_a_dry_run_previews_the_rollout(cluster):
     longshore(cluster, "apply", "-f", "-", stdin=FLEET + "---" + model_named("preview"))
     cluster.kubectl("patch", "models.longshore.dev", "preview", "--subresource=status", "--type=merge",

@@ -43,6 +43,18 @@ Result<Object> FromText(const std::string& text) {
   return FromDocument(document);
 }
 
+// Returns the spec without its empty maps; those in lists stay. If the applied document has a map as empty, and the
+// stored map has a field that this apply removes, the API server stores null for the map, and refuses that as invalid.
+Json WithoutEmptyMaps(const Json& spec) {
+  if (!spec.is_object()) return spec;
+  Json kept = Json::object();
+  for (const auto& [key, value] : spec.items()) {
+    Json item = WithoutEmptyMaps(value);
+    if (!value.is_object() || !item.empty()) kept[key] = std::move(item);
+  }
+  return kept;
+}
+
 Error UnreadableError(const api::Key& key, const Error& error) {
   return {Code::kDataLoss, fmt::format("cannot read {}: {}", ToString(key), error.message)};
 }
@@ -199,8 +211,10 @@ Result<std::string> KubeStore::SendApply(const Object& object, Mode mode) {
   Json metadata = {{"name", key.name}, {"namespace", key.namespace_}};
   if (!object.metadata.labels.empty()) metadata["labels"] = object.metadata.labels;
   if (!object.metadata.annotations.empty()) metadata["annotations"] = object.metadata.annotations;
-  const Json document = {
-      {"apiVersion", api::kApiVersion}, {"kind", key.kind}, {"metadata", metadata}, {"spec", object.spec}};
+  const Json document = {{"apiVersion", api::kApiVersion},
+                         {"kind", key.kind},
+                         {"metadata", metadata},
+                         {"spec", WithoutEmptyMaps(object.spec)}};
   const std::string target = fmt::format("{}?fieldManager={}&force=true&fieldValidation=Strict{}", ObjectPath(key),
                                          kFieldManager, mode == Mode::kDryRun ? "&dryRun=All" : "");
   auto answer = api_->Send(
