@@ -9,6 +9,7 @@
 #include "controller/cli/host/disagreement.h"
 #include "controller/cli/input/ports.h"
 #include "controller/cli/input/source_check.h"
+#include "controller/cli/kept.h"
 #include "controller/cli/manifests.h"
 #include "controller/cli/select.h"
 #include "controller/cli/text/plan.h"
@@ -142,7 +143,8 @@ Status Apply(const Options& options, const Place& place, const Clock& clock, std
   const ApplyMode mode = options.dry_run ? ApplyMode::kDryRun : ApplyMode::kWrite;
   ASSIGN_OR_RETURN(const std::vector<Applied> applied, ApplyObjects(*place.store, objects, mode));
   for (const Applied& one : applied) {
-    out << api::ToString(store::KeyOf(one.after)) << " " << OutcomeOf(one) << (options.dry_run ? " (dry run)\n" : "\n");
+    out << api::ToString(store::KeyOf(one.after)) << " " << OutcomeOf(one) << (options.dry_run ? " (dry run)\n" : "\n")
+        << KeptText(place, one);
   }
   out << PortsText(applied, place);
   out << host::DisagreementsText(place.manifests, After(applied),
@@ -166,10 +168,12 @@ Result<int> Diff(const Options& options, const Place& place, std::ostream& out) 
   bool differs = false;
   for (const Applied& one : applied) {
     const std::string outcome = OutcomeOf(one);
-    if (outcome == "unchanged") continue;
-    differs = true;
-    out << api::ToString(store::KeyOf(one.after)) << " would be " << outcome << "\n"
-        << text::DiffText(DifferencesOf(one));
+    const std::string kept = KeptText(place, one);
+    differs = differs || outcome != "unchanged" || !kept.empty();
+    if (outcome != "unchanged")
+      out << api::ToString(store::KeyOf(one.after)) << " would be " << outcome << "\n"
+          << text::DiffText(DifferencesOf(one));
+    out << kept;
   }
   out << host::DisagreementsText(place.manifests, Before(applied));
   return differs ? kExitDiffers : kExitOk;

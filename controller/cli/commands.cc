@@ -17,6 +17,7 @@ Result<std::vector<Applied>> ApplyObjects(store::Store& store, const std::vector
     const store::Object wanted{
         .metadata = object.metadata, .kind = object.kind, .spec = api::SpecToJson(object), .status = {}};
     Applied one;
+    one.wanted_spec = wanted.spec;
     if (before) one.before = *before;
     ASSIGN_OR_RETURN(one.after, mode == ApplyMode::kDryRun ? store.DryApply(wanted) : store.Apply(wanted));
     applied.push_back(std::move(one));

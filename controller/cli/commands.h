@@ -17,6 +17,7 @@ enum class ApplyMode { kWrite, kDryRun };
 struct Applied {
   std::optional<store::Object> before;
   store::Object after;
+  Json wanted_spec{};  // What the manifest asks for, with defaults.
 };
 
 // Applies the objects in their order. A dry run returns the same result or error, and writes nothing.

@@ -112,6 +112,31 @@ def test_a_block_that_is_removed_from_a_file_gets_its_default(cluster, block):
     longshore(cluster, "delete", "model", "blocks")
 
 
+@pytest.mark.parametrize("command", [("apply",), ("apply", "--server-side", "--field-manager=flux"), ("create",)])
+def test_names_the_fields_that_other_managers_keep(cluster, command):
+    owner = {"create": "kubectl-create", "apply": "kubectl-client-side-apply"}[command[0]] if len(command) == 1 else "flux"
+    extra = "labels: {beta: 1}, replicas: 1, rollout: {onInconclusive: Promote, steps: [{weight: 10}, {weight: 50}], routes: [" \
+            "{name: a, match: {clients: [x]}, to: Stable}]}, slo: {errorRate: 0.001}"
+    cluster.kubectl(*command, "-f", "-", input=model_named("kept").replace("version: 1}", f"version: 1, {extra}}}"))
+    warning = (
+        "Warning: Model default/kept keeps what the file does not have, because other field managers set it; "
+        "`kubectl replace -f FILE` removes it:\n"
+        + "".join(f"  {field}, set by {owner}\n" for field in (
+            "spec.labels.beta: 1", "spec.slo.errorRate: 0.001", 'spec.rollout.routes[0].name: "a"',
+            'spec.rollout.routes[0].match.clients[0]: "x"', 'spec.rollout.routes[0].to: "Stable"',
+            'spec.rollout.onInconclusive: "Promote"', "spec.replicas: 1")))
+    changed = longshore(cluster, "diff", "-f", "-", stdin=model_named("kept"), code=1)
+    assert changed.startswith("Model default/kept would be changed\n  ~ spec.rollout.steps") and changed.endswith(warning)
+    applied = longshore(cluster, "apply", "-f", "-", stdin=model_named("kept"))
+    assert warning in applied
+    assert longshore(cluster, "diff", "-f", "-", stdin=model_named("kept"), code=1) == warning
+    cluster.kubectl("replace", "-f", "-", input=model_named("kept"))
+    assert longshore(cluster, "diff", "-f", "-", stdin=model_named("kept")) == ""
+    cluster.kubectl("label", "models.longshore.dev", "kept", "team=x")
+    assert longshore(cluster, "diff", "-f", "-", stdin=model_named("kept")) == "", "labels of other managers are usual"
+    longshore(cluster, "delete", "model", "kept")
+
+
 def test_a_dry_run_previews_the_rollout(cluster):
     longshore(cluster, "apply", "-f", "-", stdin=FLEET + "---" + model_named("preview"))
     cluster.kubectl("patch", "models.longshore.dev", "preview", "--subresource=status", "--type=merge",
