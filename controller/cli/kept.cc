@@ -14,16 +14,16 @@ Json ManagedFields(const kube::Cluster& cluster, const api::Key& key) {
   const SteadyClock timer;
   const auto api = kube::Api::Make(cluster, {}, timer);
   if (!api) return Json::array();
-  const auto answer = (*api)->Send(
-      {.target = fmt::format("/apis/{}/namespaces/{}/{}/{}", api::kApiVersion, key.namespace_,
-                             key.kind == api::kModelKind ? "models" : "servingfleets", key.name)});
+  const auto answer =
+      (*api)->Send({.target = fmt::format("/apis/{}/namespaces/{}/{}/{}", api::kApiVersion, key.namespace_,
+                                          key.kind == api::kModelKind ? "models" : "servingfleets", key.name)});
   const auto document = answer ? ParseJson(*answer) : tl::make_unexpected(answer.error());
   if (!document || !document->is_object()) return Json::array();
   return document->value("metadata", Json::object()).value("managedFields", Json::array());
 }
 
-// Whether a fieldsV1 contains the path, for example "spec.slo.errorRate", or the list or the map that it is in: a list is
-// owned as a whole.
+// Whether a fieldsV1 contains the path, for example "spec.slo.errorRate", or the list or the map that it is in: a list
+// is owned as a whole.
 bool Owns(const Json& fields, std::string_view path) {
   const Json* here = &fields;
   for (size_t begin = 0; begin < path.size();) {

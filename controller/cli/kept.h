@@ -9,8 +9,8 @@
 namespace longshore::cli {
 
 // Names the fields of the spec that the file leaves out and that the object keeps, because other field managers own
-// them, with these managers; "" if there are none. Server-side apply removes only fields that its own manager set. Labels
-// and annotations of other managers are usual, and are not named.
+// them, with these managers; "" if there are none. Server-side apply removes only fields that its own manager set.
+// Labels and annotations of other managers are usual, and are not named.
 std::string KeptText(const Place& place, const Applied& applied);
 
 }  // namespace longshore::cli

@@ -87,6 +87,32 @@ def test_no_controller(place):
     assert findings(place)["Sign of life"]["cause"] == f"its Lease {LEASE} does not exist."
 
 
+def test_the_cure_is_an_install_without_a_controller_and_otherwise_an_upgrade_where_it_runs(place):
+    renew(place, age=datetime.timedelta(hours=2))
+    assert findings(place)["Admission policies"]["cure"] == \
+        "helm install longshore CHART --namespace longshore --create-namespace --set admissionPolicy.enabled=true"
+    create(place, {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}})
+    create(place, {"apiVersion": "v1", "kind": "Pod",
+                   "metadata": {"name": "controller-0", "labels": {"app.kubernetes.io/name": "longshore-controller"}},
+                   "spec": {"containers": [{"name": "controller", "image": "none"}]}})
+    try:
+        found = findings(place)
+    finally:
+        place.kubectl("delete", "pod", "controller-0", "-n", NAMESPACE, "--grace-period=0", "--force")
+    upgrade = f"helm upgrade longshore CHART --namespace {NAMESPACE} --reset-then-reuse-values"
+    assert found["Admission policies"]["cure"] == f"{upgrade} --set admissionPolicy.enabled=true"
+    assert found["The controller's"]["cure"].startswith(f"{upgrade}; if")
+
+
+def test_the_version_of_an_image_that_no_node_runs_is_not_the_version_of_nodes(place):
+    renew(place)
+    name = "Version of the nodes of fleet cpu"
+    patch_status(place, "servingfleets", "cpu", {"image": "longshore/node:9.9.9"})
+    assert "it is 9.9.9" in findings(place)[name]["cause"]
+    patch_status(place, "servingfleets", "cpu", {"readyReplicas": 0})
+    assert name not in findings(place)
+
+
 def test_a_controller_whose_clock_is_ahead(place):
     renew(place, age=-datetime.timedelta(seconds=3))
     assert findings(place)["Clock of the controller"]["verdict"] == "ok"

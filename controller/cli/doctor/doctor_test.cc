@@ -154,12 +154,12 @@ Findings FindingsOf(const std::string& check, const Json& given, TimePoint now) 
       {"versions", [&] { return Versions(given); }},
       {"crd", [&] { return Findings{CheckCrd(given.at("ours"), Answer(given.at("theirs")))}; }},
       {"server", [&] { return Findings{CheckServer("https://a", Answer(given))}; }},
-      {"admission", [&] { return Findings{CheckAdmission(Answer(given))}; }},
+      {"admission", [&] { return Findings{CheckAdmission(Answer(given), HelmCommand("ops"))}; }},
       {"userRights", [&] { return CheckUserRights("vision", Asked(given, RightsOfUsers())); }},
       {"controllerRights",
        [&] {
          return Findings{CheckControllerRights("system:serviceaccount:ops:longshore-controller", "vision",
-                                               Asked(given, ChartRights()))};
+                                               Asked(given, ChartRights()), HelmCommand("ops"))};
        }},
       {"serverClock", [&] { return Findings{OfServerClock(given, now)}; }},
       {"leaseClock", [&] { return CheckLeaseClock(LeaseIn(given), std::chrono::seconds(15), now); }},
@@ -168,7 +168,7 @@ Findings FindingsOf(const std::string& check, const Json& given, TimePoint now) 
       {"folder", [&] { return Findings{OfFolder(given)}; }},
       {"manifests", [&] { return OfManifests(given); }},
       {"prometheus", [&] { return OfPrometheus(given, now); }},
-      {"monitors", [&] { return CheckMonitors({ScalingFleet()}, Answer(given)); }},
+      {"monitors", [&] { return CheckMonitors({ScalingFleet()}, Answer(given), HelmCommand("")); }},
       {"pods", [&] { return CheckPods("vision", Answer(given)); }},
       {"services", [&] { return CheckServices("vision", Answer(given.at("services")), Answer(given.at("slices"))); }},
       {"policies", [&] {

@@ -115,7 +115,8 @@ Findings CheckPrometheus(const api::ServingFleet& fleet, const Series& series, R
   }
 }
 
-Findings CheckMonitors(const std::vector<api::ServingFleet>& fleets, const Result<Json>& monitors) {
+Findings CheckMonitors(const std::vector<api::ServingFleet>& fleets, const Result<Json>& monitors,
+                       const std::string& helm) {
   const bool is_needed = std::ranges::any_of(fleets, [](const api::ServingFleet& fleet) {
     return fleet.spec.autoscaling && !fleet.spec.autoscaling->prometheus_url.empty();
   });
@@ -130,7 +131,7 @@ Findings CheckMonitors(const std::vector<api::ServingFleet>& fleets, const Resul
     finding.verdict = Verdict::kWarning;
     finding.cause =
         "none has the label app.kubernetes.io/part-of=longshore, so it may be that nothing scrapes the nodes.";
-    finding.cure = "helm upgrade longshore CHART --reuse-values --set metrics.discovery=PodMonitor";
+    finding.cure = helm + " --set metrics.discovery=PodMonitor";
   }
   return {finding};
 }

@@ -26,7 +26,9 @@ enum class Reach { kLikeController, kOther };
 // Returns nothing if the fleet does not scale by Prometheus.
 Findings CheckPrometheus(const api::ServingFleet& fleet, const Series& series, Reach reach, TimePoint now);
 
-// `monitors`: the PodMonitors of the cluster. Returns nothing unless a fleet scales by Prometheus.
-Findings CheckMonitors(const std::vector<api::ServingFleet>& fleets, const Result<Json>& monitors);
+// `monitors`: the PodMonitors of the cluster; `helm`: see workloads.h. Returns nothing unless a fleet scales by
+// Prometheus.
+Findings CheckMonitors(const std::vector<api::ServingFleet>& fleets, const Result<Json>& monitors,
+                       const std::string& helm);
 
 }  // namespace longshore::cli::doctor

@@ -107,7 +107,7 @@ Findings CheckUserRights(const std::string& namespace_, const std::vector<AskedR
 }
 
 Finding CheckControllerRights(const std::string& account, const std::string& namespace_,
-                              const std::vector<AskedRight>& rights) {
+                              const std::vector<AskedRight>& rights, const std::string& helm) {
   Finding finding{
       kRights, "The controller's", Verdict::kOk,
       fmt::format("{} has all {} that the chart grants, in namespace {}.", account, rights.size(), namespace_)};
@@ -118,10 +118,8 @@ Finding CheckControllerRights(const std::string& account, const std::string& nam
   } else if (const std::string refused = RefusedOf(rights); !refused.empty()) {
     finding.verdict = Verdict::kFailure;
     finding.cause = fmt::format("in namespace {}, {} may not: {}.", namespace_, account, refused);
-    finding.cure = fmt::format(
-        "helm upgrade longshore CHART --reuse-values; if the controller does not serve all namespaces, add {} to "
-        "watchNamespaces",
-        namespace_);
+    finding.cure =
+        fmt::format("{}; if the controller does not serve all namespaces, add {} to watchNamespaces", helm, namespace_);
   }
   return finding;
 }

@@ -34,8 +34,8 @@ struct AskedRight {
 };
 // The user's own rights.
 Findings CheckUserRights(const std::string& namespace_, const std::vector<AskedRight>& rights);
-// `account`: "system:serviceaccount:longshore:longshore-controller".
+// `account`: "system:serviceaccount:longshore:longshore-controller". `helm`: see workloads.h.
 Finding CheckControllerRights(const std::string& account, const std::string& namespace_,
-                              const std::vector<AskedRight>& rights);
+                              const std::vector<AskedRight>& rights, const std::string& helm);
 
 }  // namespace longshore::cli::doctor

@@ -154,7 +154,12 @@ Finding CheckServer(const std::string& server, const Result<Json>& version) {
   return finding;
 }
 
-Finding CheckAdmission(const Result<Json>& policies) {
+std::string HelmCommand(const std::string& namespace_) {
+  if (namespace_.empty()) return "helm install longshore CHART --namespace longshore --create-namespace";
+  return fmt::format("helm upgrade longshore CHART --namespace {} --reset-then-reuse-values", namespace_);
+}
+
+Finding CheckAdmission(const Result<Json>& policies, const std::string& helm) {
   const std::string name = "Admission policies";
   if (!policies) {
     return NotRead(kKubernetes, name, policies.error(),
@@ -164,7 +169,7 @@ Finding CheckAdmission(const Result<Json>& policies) {
   if (count > 0) return {kKubernetes, name, Verdict::kOk, fmt::format("the chart's {} policies exist.", count), ""};
   return {kKubernetes, name, Verdict::kWarning,
           "none of the chart exists, so nothing restricts what the controller's ServiceAccount may change.",
-          "helm upgrade longshore CHART --reuse-values --set admissionPolicy.enabled=true"};
+          helm + " --set admissionPolicy.enabled=true"};
 }
 
 }  // namespace longshore::cli::doctor

@@ -27,7 +27,10 @@ Findings CheckNetworkPolicies(const std::string& namespace_, const std::string& 
 // The version that GET /version reports. Longshore needs 1.30.
 Finding CheckServer(const std::string& server, const Result<Json>& version);
 
-// The chart's ValidatingAdmissionPolicies.
-Finding CheckAdmission(const Result<Json>& policies);
+// The command that changes the installation, to which a cure adds values; without a namespace, nothing is installed.
+std::string HelmCommand(const std::string& namespace_);
+
+// The chart's ValidatingAdmissionPolicies. `helm`: the HelmCommand.
+Finding CheckAdmission(const Result<Json>& policies, const std::string& helm);
 
 }  // namespace longshore::cli::doctor

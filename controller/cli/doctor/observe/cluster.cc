@@ -210,7 +210,8 @@ class Cluster {
     RunAll(reads, examination_.on_slow);
   }
 
-  // The label app.kubernetes.io/version of the controller's pods, and the tags of the nodes' images.
+  // The label app.kubernetes.io/version of the controller's pods, and the tags of the nodes' images; not of an image
+  // that no node runs, for example because it cannot be pulled.
   Findings CheckProgramVersions() const {
     std::map<std::string, std::string> versions;
     if (controllers_->json) {
@@ -220,6 +221,7 @@ class Cluster {
       }
     }
     for (const api::ServingFleet& fleet : stored_.fleets) {
+      if (fleet.status.ready_replicas == 0) continue;
       const std::string& image = fleet.status.image;
       const std::string tag = image.substr(image.find_last_of(":/") + 1);
       const bool is_version = image.find('@') == std::string::npos && !tag.empty() && tag[0] >= '0' && tag[0] <= '9';
@@ -248,6 +250,13 @@ class Cluster {
     return findings;
   }
 
+  // The namespace of the controller's pods tells whether and where the chart is installed. If they may not be listed,
+  // it is installed where the Lease is.
+  std::string Helm() const {
+    if (!controllers_->json) return HelmCommand(lease_.name.empty() ? "longshore" : LeaseNamespace());
+    return HelmCommand(TextAt(*controllers_->json, {"items", "0", "metadata", "namespace"}));
+  }
+
   Findings CheckNetwork() const {
     Findings findings;
     std::set<std::string> fleets;
@@ -265,7 +274,7 @@ class Cluster {
   Findings CheckKubernetes() const {
     Findings findings = {CheckServer(cluster_.server, server_.version)};
     for (size_t i = 0; i < crds_.size(); ++i) findings.push_back(CheckCrd(crds_[i], stored_crds_[i]->json));
-    findings.push_back(CheckAdmission(admission_->json));
+    findings.push_back(CheckAdmission(admission_->json, Helm()));
     return findings;
   }
 
@@ -276,7 +285,7 @@ class Cluster {
     Append(findings, CheckProgramVersions());
     Append(findings, CheckUserRights(Namespace(), user_rights_));
     if (!controller_rights_.empty())
-      findings.push_back(CheckControllerRights(Account(), Namespace(), controller_rights_));
+      findings.push_back(CheckControllerRights(Account(), Namespace(), controller_rights_, Helm()));
     Append(findings, stored_.problems);
     Append(findings, CheckFleets(stored_.fleets, {}, examination_.place));
     Append(findings, CheckModels(stored_.models, {}, examination_.place));
@@ -285,7 +294,7 @@ class Cluster {
     Append(findings, CheckNetwork());
     for (size_t i = 0; i < series_.size(); ++i)
       Append(findings, CheckPrometheus(stored_.fleets[i], series_[i], Reach::kOther, now));
-    Append(findings, CheckMonitors(stored_.fleets, monitors_->json));
+    Append(findings, CheckMonitors(stored_.fleets, monitors_->json, Helm()));
     findings.push_back(CheckServerClock(server_.answered_at, server_.asked_at));
     Append(findings, CheckLeaseClock(lease_, lease_duration_, now));
     Append(findings, CheckCertificates(now));
