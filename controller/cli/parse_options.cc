@@ -91,6 +91,11 @@ std::string UnknownCommand(const CLI::App& app, const std::vector<std::string>& 
   return fmt::format("\"{}\" is not a command; use one of: {}", plain[0], fmt::join(names, ", "));
 }
 
+// Of the words "edit model digits", only "model" is a command; its help does not help.
+std::string HelpFor(const CLI::App& app, const std::vector<std::string>& words) {
+  return UnknownCommand(app, words).empty() ? input::HelpFor(app) : app.get_name() + " --help";
+}
+
 // Returns a message about the first flag that the parsed command does not have; "" if it has all of them.
 std::string UnknownFlag(const CLI::App& app, const std::vector<std::string>& words) {
   const std::vector<std::string> known = command_line::FlagsOf(app);
@@ -293,7 +298,7 @@ Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv) {
     if (why.empty()) why = input::NegativeVersion(app, words);
     if (why.empty()) why = UnknownFlag(app, words);
     if (why.empty()) why = input::UnknownLetter(app, words);
-    return InvalidArgument("{} (see {})", why.empty() ? error.what() : why, input::HelpFor(app));
+    return InvalidArgument("{} (see {})", why.empty() ? error.what() : why, HelpFor(app, words));
   }
   const bool has_manifests_flag = std::ranges::any_of(
       words, [](const std::string& word) { return word == "--manifests" || word.starts_with("--manifests="); });

@@ -36,6 +36,12 @@ std::string Refused(const std::vector<const char*>& words) {
   return options.error().message;
 }
 
+TEST(Options, AMistakenCommandNamesTheHelpOfTheProgram) {
+  EXPECT_THAT(Refused({"edit", "model", "digits"}), testing::EndsWith("(see longshore --help)"));
+  EXPECT_THAT(Refused({"statsu", "get"}), testing::EndsWith("(see longshore --help)"));
+  EXPECT_THAT(Refused({"set", "versoin", "digits"}), testing::EndsWith("(see longshore set --help)"));
+}
+
 TEST(Options, HabitsOfKubectlAndArgoRolloutsGetAnAnswerThatSaysWhatToUse) {
   const std::pair<std::vector<const char*>, const char*> rows[] = {
       {{"get", "pods"}, "longshore describe fleet NAME lists the nodes"},

@@ -260,7 +260,7 @@ std::string DescribeFleet(const api::ServingFleet& fleet, TimePoint now) {
   text += Heading("Conditions") + ConditionsText(status.conditions, now);
   Table nodes({"NODE", "PID", "STATE", "ADMIN"});
   for (const api::FleetNodeStatus& node : status.nodes) {
-    nodes.Add({node.name, std::to_string(node.pid), node.state, node.admin_address});
+    nodes.Add({node.name, node.pid == 0 ? "-" : std::to_string(node.pid), node.state, node.admin_address});
   }
   return text + Heading("Nodes") + (nodes.empty() ? "  none\n" : nodes.Text(2));
 }

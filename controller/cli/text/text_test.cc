@@ -137,7 +137,7 @@ api::ServingFleet MakeFleet() {
   fleet.status.autoscale.message = "31 ms is above 10 ms";
   fleet.status.autoscale.evidence_at = Ago(1);
   fleet.status.conditions = {{"Ready", "False", "NodesStarting", "2 of 3 nodes are ready", 1, Ago(2)}};
-  fleet.status.nodes = {{"cpu-0", 100, "Ready", "127.0.0.1:1"}, {"cpu-2", 102, "Starting", ""}};
+  fleet.status.nodes = {{"cpu-0", 100, "Ready", "127.0.0.1:1"}, {"cpu-2", 0, "Starting", ""}};
   return fleet;
 }
 
