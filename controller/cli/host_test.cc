@@ -358,6 +358,25 @@ TEST_F(Host, SetVersionChangesTheObjectAndTheNumberInItsFile) {
   EXPECT_EQ(place_.store->Get(key_)->metadata.generation, generation) << "the file agrees with the object";
 }
 
+TEST_F(Host, AWatchedRolloutFailsAfterARollbackEvenIfTheSpecWasSetBack) {
+  Write("iris.yaml", Manifest(1));
+  StartController(1);
+  Serve(1);
+  const store::Object object = controller_->Get(key_).value();
+  auto status = api::ModelStatusFromJson(object.status).value();
+  status.rollout.phase = api::RolloutPhase::kRolledBack;
+  status.rollout.candidate = 2;
+  ASSERT_TRUE(controller_->PutStatus(key_, object.metadata.uid, object.metadata.resource_version, api::ToJson(status)));
+  Options options;
+  options.verb = Verb::kRollout;
+  options.name = "iris";
+  options.watch = true;
+  const Outcome watched = Run(options);
+  EXPECT_THAT(watched.text, HasSubstr("Version 2 was rolled back"));
+  EXPECT_EQ(watched.code, kExitFailed);
+  EXPECT_EQ(RunStatus("iris").code, kExitOk) << "the Model is as wanted";
+}
+
 TEST_F(Host, SetVersionSaysThatTheFileIsChangedIfTheObjectCannotBe) {
   struct Full : store::ForwardingStore {
     using ForwardingStore::ForwardingStore;

@@ -227,7 +227,8 @@ std::string Styled(const Options& options, const std::string& view) {
 
 int CodeOf(const RolloutSeen& seen) {
   if (seen.has_no_controller) return kExitNoController;
-  return seen.standing == text::Standing::kFailed ? kExitFailed : kExitOk;
+  // A Model can be as wanted after a rollback: its version was set back.
+  return seen.standing == text::Standing::kFailed || text::WasRolledBack(seen.model) ? kExitFailed : kExitOk;
 }
 
 void Draw(const Options& options, const std::string& view, std::ostream& out) {

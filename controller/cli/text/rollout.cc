@@ -119,11 +119,15 @@ std::string EventsText(const api::Model& model, TimePoint now) {
 
 }  // namespace
 
+bool WasRolledBack(const api::Model& model) {
+  const api::RolloutStatus& rollout = model.status.rollout;
+  return rollout.phase == RolloutPhase::kRolledBack && rollout.candidate != model.status.stable_version;
+}
+
 std::string OutcomeText(const api::Model& model) {
   const api::RolloutStatus& rollout = model.status.rollout;
   const std::string serves = fmt::format("version {} serves all requests", model.status.stable_version);
-  if (rollout.phase == RolloutPhase::kRolledBack && rollout.candidate != model.status.stable_version)
-    return fmt::format("✗ Version {} was rolled back: {}.\n", rollout.candidate, serves);
+  if (WasRolledBack(model)) return fmt::format("✗ Version {} was rolled back: {}.\n", rollout.candidate, serves);
   if (rollout.phase == RolloutPhase::kCompleted) return fmt::format("✓ The rollout is complete: {}.\n", serves);
   const Report report = ReportOf(model);
   return fmt::format("No rollout is under way: {}. {}\n", serves, report.why);

@@ -15,6 +15,9 @@ namespace longshore::cli::text {
 // see OffersText.
 std::string RolloutView(const api::Model& model, TimePoint now, const std::string& place);
 
+// Whether the last rollout has ended with the version that served before.
+bool WasRolledBack(const api::Model& model);
+
 // How the rollout that is over has ended, as one line.
 std::string OutcomeText(const api::Model& model);
 
