@@ -19,8 +19,10 @@
 namespace longshore::cli {
 namespace {
 
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 std::string Manifest(int version) {
   return fmt::format(
@@ -377,6 +379,30 @@ TEST_F(Host, AWatchedRolloutFailsAfterARollbackEvenIfTheSpecWasSetBack) {
   EXPECT_EQ(RunStatus("iris").code, kExitOk) << "the Model is as wanted";
 }
 
+TEST_F(Host, TwoCommandsAtOnceLeaveTheFileAndTheObjectEqual) {
+  Write("iris.yaml", Manifest(1));
+  StartController(1);
+  Serve(1);
+  const auto set_versions = [this](int64_t first) {
+    const Place place{.store = store::local::LocalStore::Open({.dir = dir_}).value(), .manifests = dir_};
+    Options options;
+    options.verb = Verb::kSetVersion;
+    options.name = "iris";
+    for (options.version = first; options.version < first + 20; ++options.version) {
+      std::ostringstream out;
+      EXPECT_TRUE(cli::Run(options, place, SystemClock(), out));
+    }
+  };
+  for (int64_t round = 1; round < 20; ++round) {
+    {
+      const std::jthread other([&] { set_versions(1000 * round); });
+      set_versions(1000 * round + 500);
+    }
+    const auto version = place_.store->Get(key_)->spec.at("version").get<int64_t>();
+    ASSERT_EQ(ReadFile(dir_ / "iris.yaml").value(), Manifest(version));
+  }
+}
+
 TEST_F(Host, SetVersionSaysThatTheFileIsChangedIfTheObjectCannotBe) {
   struct Full : store::ForwardingStore {
     using ForwardingStore::ForwardingStore;
@@ -398,6 +424,30 @@ TEST_F(Host, SetVersionSaysThatTheFileIsChangedIfTheObjectCannotBe) {
                                      " says version 2 now, and longshore-controller will apply it; Model default/iris "
                                      "could not be changed: no space left on device");
   place_.store.reset();
+}
+
+TEST_F(Host, SetVersionAndApplySayThatNothingHappensWithoutAController) {
+  Write("iris.yaml", Manifest(1));
+  StartController(1);
+  Serve(1);
+  EXPECT_THAT(SetVersion(2).text, Not(HasSubstr("no controller")));
+  lock_.reset();
+  EXPECT_THAT(SetVersion(1).text, EndsWith("\nno controller is running: this has no effect until one runs\n"));
+  EXPECT_THAT(RunFile(Verb::kApply, Manifest(2)).text, HasSubstr("no controller is running: this has no effect until"));
+  EXPECT_THAT(RunFile(Verb::kApply, Manifest(2), true).text, Not(HasSubstr("no controller")));
+}
+
+TEST_F(Host, SetVersionNamesRetryForAVersionThatHasFailedAndIsWantedAlready) {
+  Write("iris.yaml", Manifest(2));
+  StartController(1);
+  Serve(1);
+  EXPECT_THAT(SetVersion(2).text, StartsWith("Model default/iris version 2 unchanged, also in "));
+  const store::Object object = controller_->Get(key_).value();
+  auto status = api::ModelStatusFromJson(object.status).value();
+  status.failed = {{2, "", object.metadata.generation, "Aborted", "", {}}};
+  ASSERT_TRUE(controller_->PutStatus(key_, object.metadata.uid, object.metadata.resource_version, api::ToJson(status)));
+  EXPECT_THAT(SetVersion(2).text, HasSubstr("version 2 has failed (Aborted); to try it again: longshore retry iris"));
+  EXPECT_THAT(SetVersion(1).text, Not(HasSubstr("retry")));
 }
 
 TEST_F(Host, SetVersionChangesNothingButTheVersion) {

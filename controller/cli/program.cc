@@ -17,6 +17,7 @@
 #include "controller/cli/command/send_command.h"
 #include "controller/cli/companion.h"
 #include "controller/cli/completion.h"
+#include "controller/cli/controller_seen.h"
 #include "controller/cli/delete.h"
 #include "controller/cli/doctor/observe/cluster.h"
 #include "controller/cli/doctor/observe/host.h"
@@ -123,6 +124,13 @@ Result<int> RunLint(const Options& options, const MonotonicClock& clock, std::os
   return kExitOk;
 }
 
+// After a change: whether a controller takes it.
+Status NoteAbsence(const Status& done, const Place& place, const Clock& clock, std::ostream& out) {
+  if (done && !place.manifests.empty() && ControllerSight(place, clock).See({}).is_absent)
+    out << "no controller is running: this has no effect until one runs\n";
+  return done;
+}
+
 Result<int> OkAfter(const Status& done) {
   if (!done) return tl::make_unexpected(done.error());
   return kExitOk;
@@ -182,11 +190,13 @@ Result<int> Dispatch(const Options& options, const Place& place, const Clock& cl
     case Verb::kDescribe: return OkAfter(Describe(options, place, clock, out));
     case Verb::kExplain: return OkAfter(Explain(options, place, clock, out));
     case Verb::kStatus: return RunStatus(options, place, clock, out);
-    case Verb::kApply: return OkAfter(Apply(options, place, clock, out));
+    case Verb::kApply:
+      return OkAfter(options.dry_run ? Apply(options, place, clock, out)
+                                     : NoteAbsence(Apply(options, place, clock, out), place, clock, out));
     case Verb::kDiff: return Diff(options, place, out);
     case Verb::kDelete: return OkAfter(Delete(options, place, std::cin, out));
     case Verb::kValidate: return Validate(options, store, clock, out);
-    case Verb::kSetVersion: return OkAfter(SetVersion(options, place, out));
+    case Verb::kSetVersion: return OkAfter(NoteAbsence(SetVersion(options, place, out), place, clock, out));
     case Verb::kRollout: return ShowRollout(options, place, clock, out);
     case Verb::kDoctor: return RunDoctor(options, place, clock, out);
     case Verb::kEvents: return OkAfter(Events(options, place, clock, out));

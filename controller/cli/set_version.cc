@@ -63,10 +63,28 @@ Status Patch(const kube::Cluster& cluster, const store::Object& object, int64_t 
   }
 }
 
+// "1 -> 2"; "2 unchanged" names `retry` if this version has failed, because then nothing happens.
+std::string ChangeText(const store::Object& object, const Json& before, int64_t version) {
+  if (before != Json(version)) return fmt::format("{} -> {}", before.is_null() ? "Latest" : before.dump(), version);
+  std::string text = fmt::format("{} unchanged", version);
+  const auto model = store::ToModel(object);
+  if (!model) return text;
+  for (const api::FailedVersion& failed : model->status.failed) {
+    if (failed.version == version)
+      return text + fmt::format("; version {} has failed ({}); to try it again: longshore retry {}", version,
+                                failed.reason, object.metadata.name);
+  }
+  return text;
+}
+
 }  // namespace
 
 Status SetVersion(const Options& options, const Place& place, std::ostream& out) {
   const api::Key key{api::kModelKind, options.namespace_, options.name};
+  process::Descriptor lock;
+  if (!place.manifests.empty()) {
+    ASSIGN_OR_RETURN(lock, store::local::LockForEdit(place.manifests));
+  }
   ASSIGN_OR_RETURN(store::Object object, command::GetOrHint(*place.store, key));
   ASSIGN_OR_RETURN(const std::optional<Edit> edit, EditFor(key, options.version, place));
   const Json before = object.spec.value("version", Json());
@@ -86,8 +104,8 @@ Status SetVersion(const Options& options, const Place& place, std::ostream& out)
                       (place.manifests / edit->file.name).string(), options.version, api::ToString(key)));
     RETURN_IF_ERROR(applied);
   }
-  out << fmt::format("{} version {} -> {}{}{}\n", api::ToString(key), was_latest ? "Latest" : before.dump(),
-                     options.version, edit ? ", also in " + (place.manifests / edit->file.name).string() : "",
+  out << fmt::format("{} version {}{}{}\n", api::ToString(key), ChangeText(object, before, options.version),
+                     edit ? ", also in " + (place.manifests / edit->file.name).string() : "",
                      was_latest ? "; newer versions are no longer rolled out by themselves" : "");
   out << host::DisagreementsText(place.manifests, {{key, object}});
   if (place.cluster) return {};

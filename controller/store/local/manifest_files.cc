@@ -6,6 +6,7 @@
 #include "common/os/file.h"
 #include "controller/store/document.h"
 #include "controller/store/local/manifest_problem.h"
+#include "controller/store/local/records.h"
 
 namespace longshore::store::local {
 namespace {
@@ -49,6 +50,8 @@ Result<std::vector<Object>> ObjectsOf(const ManifestFile& file) {
   for (const api::ParsedObject& object : parsed) objects.push_back(ObjectOf(object));
   return objects;
 }
+
+Result<process::Descriptor> LockForEdit(const Path& dir) { return LockFile(dir / ".longshore" / "edit.lock"); }
 
 Status ReplaceText(const Path& dir, const ManifestFile& file, const std::string& text) {
   const Path index = ManifestIndexOf(dir);

@@ -8,6 +8,7 @@
 
 #include "common/base/error.h"
 #include "common/base/path.h"
+#include "common/os/process/descriptors.h"
 #include "controller/store/local/manifest_index.h"
 #include "controller/store/store.h"
 
@@ -28,6 +29,10 @@ std::vector<ManifestFile> ReadManifestFiles(const Path& dir);
 
 // Returns the objects that the file defines, or InvalidArgument with the message in ManifestFile::mistake.
 Result<std::vector<Object>> ObjectsOf(const ManifestFile& file);
+
+// A command holds this lock while it changes a file and the file's object: two commands at once would leave the file of
+// one beside the object of the other. Blocks. The descriptor's end releases the lock.
+Result<process::Descriptor> LockForEdit(const Path& dir);
 
 // Replaces the text of the file by one that a command wrote. If a controller has read the old text, it takes the new
 // text as read and applies nothing from it: the caller changes the objects itself. So differences between the file and
