@@ -9,7 +9,6 @@
 #include "controller/cli/host/disagreement.h"
 #include "controller/cli/input/ports.h"
 #include "controller/cli/input/source_check.h"
-#include "controller/cli/kept.h"
 #include "controller/cli/manifests.h"
 #include "controller/cli/select.h"
 #include "controller/cli/text/plan.h"

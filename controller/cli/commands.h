@@ -7,6 +7,7 @@
 
 #include "common/base/error.h"
 #include "controller/api/parse.h"
+#include "controller/cli/place.h"
 #include "controller/cli/text/diff.h"
 #include "controller/store/store.h"
 
@@ -29,6 +30,11 @@ Result<std::vector<Applied>> ApplyObjects(store::Store& store, const std::vector
 std::vector<text::Difference> DifferencesOf(const Applied& applied);
 // Returns "created", "changed" or "unchanged".
 std::string OutcomeOf(const Applied& applied);
+
+// Names the fields of the spec that the file leaves out and that the object keeps, because other field managers own
+// them, with these managers; "" if there are none. Server-side apply removes only fields that its own manager set.
+// Labels and annotations of other managers are usual, and are not named.
+std::string KeptText(const Place& place, const Applied& applied);
 
 // Deletes the object, but not one that was created with the same name meanwhile. Returns NotFound, which lists the
 // existing names, if the object does not exist.
