@@ -76,4 +76,10 @@ std::string NoFleetSentence(const Key& fleet, const std::vector<Key>& known) {
   return fmt::format("{} does not exist{}", ToString(fleet), nearest ? "; did you mean " + *nearest + "?" : "");
 }
 
+bool IsByAPerson(const FailedVersion& failed) { return failed.reason == "Aborted" || failed.reason == "Undone"; }
+
+std::string ChangesToTryAgain(const FailedVersion& failed) {
+  return IsByAPerson(failed) ? "the manifest changes" : "the manifest or, on one host, its files change";
+}
+
 }  // namespace longshore::api

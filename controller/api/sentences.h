@@ -30,6 +30,13 @@ struct SentenceLimits {
 // with "; and 7 more nodes". Returns "" for an empty list.
 std::string JoinSentences(const std::vector<Sentence>& sentences, const SentenceLimits& limits = {});
 
+// Whether a person ended the rollout of the failed version, or left it by undo. Its files may be good.
+bool IsByAPerson(const FailedVersion& failed);
+
+// The changes after which a failed version is tried again: "the manifest or, on one host, its files change". The files
+// of a version that a person stopped do not count.
+std::string ChangesToTryAgain(const FailedVersion& failed);
+
 // Says that the fleet does not exist: "ServingFleet default/mian does not exist; did you mean main?". `known`: the
 // fleets that exist. If the fleet is one of them, because it was created a moment ago, says that instead.
 std::string NoFleetSentence(const Key& fleet, const std::vector<Key>& known);

@@ -330,7 +330,8 @@ struct RolloutStatus {
   friend bool operator==(const RolloutStatus&, const RolloutStatus&) = default;
 };
 
-// A failed version is not tried again until its digest or the generation changes, or a user gives the command `retry`.
+// A failed version is not tried again until the generation or, if the controller sees them, its files change, or a user
+// gives the command `retry`.
 struct FailedVersion {
   int64_t version = 0;
   std::string digest;

@@ -17,6 +17,7 @@
 #include "controller/app/controller.h"
 #include "controller/app/epoch_file.h"
 #include "controller/app/reconcile_loop.h"
+#include "controller/app/version_files.h"
 #include "controller/console/console.h"
 #include "controller/fleet/processes/named_nodes.h"
 #include "controller/fleet/processes/process_fleet.h"
@@ -157,7 +158,8 @@ Status HostController::Start() {
                                                                options_.prometheus,
                                                                1,
                                                                Duration(0),
-                                                               [this] { RecordActivity(); }});
+                                                               [this] { RecordActivity(); },
+                                                               FilesChangedAt});
   metrics_.BeforeText([this] {
     epochs_.With({}).Set(static_cast<double>(nodes_->epoch()));
     leading_.With({}).Set(1);

@@ -40,7 +40,8 @@ ReconcileLoop::ReconcileLoop(ReconcileLoopContext context)
            },
            [this](const api::Key& key, const api::RolloutStatus& rollout) {
              context_.metrics.Ended(key, rollout, clock_.Now());
-           }},
+           },
+           context_.files_changed_at},
           {.targets = context_.targets, .evidence_unwritten_min = context_.evidence_unwritten_min}) {
   context_.metrics.ShowObjectsOf(&context_.store);
   for (size_t i = 0; context_.writes_max > 1 && i < context_.writes_max; ++i)

@@ -48,6 +48,8 @@ struct ReconcileLoopContext {
   // Called after each reconciliation, and once a second while the queue is empty, but not while a reconciliation hangs;
   // may be empty.
   std::function<void()> is_alive{};
+  // See reconcile::Deps.
+  std::function<std::optional<TimePoint>(const std::string& source_uri, int64_t version)> files_changed_at{};
 };
 
 // Reconciles during one term of leadership, and uses only what it has observed since it was created.

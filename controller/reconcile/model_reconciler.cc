@@ -40,6 +40,15 @@ api::ModelStatus WithoutCommands(api::ModelStatus status) {
   return status;
 }
 
+// How often the files of failed versions are looked at.
+constexpr Duration kFilesInterval = std::chrono::seconds(2);
+
+// Whether the version would be tried again if its files changed.
+bool AwaitsFiles(const api::Model& model, const api::FailedVersion& failed) {
+  return failed.generation == model.metadata.generation && model.spec.source_sha256.empty() &&
+         !api::IsByAPerson(failed);
+}
+
 bool HasCommands(const api::ModelStatus& status) { return status.command || !status.commands.empty(); }
 
 // Whether the unwritten decision can still be used for `model`. If the spec has changed since (the generation differs),
@@ -107,6 +116,9 @@ Result<Reconciliation> ModelReconciler::Begin(const api::Key& key) {
   if (!memory.refused) {
     const Duration traffic_due_in = RecordTraffic(memory, decision.status);
     decision.check_again_in = std::min(decision.check_again_in.value_or(traffic_due_in), traffic_due_in);
+    const auto awaits = [&](const api::FailedVersion& failed) { return AwaitsFiles(model, failed); };
+    if (shared_.deps.files_changed_at && std::ranges::any_of(decision.status.failed, awaits))
+      decision.check_again_in = std::min(*decision.check_again_in, kFilesInterval);
   }
   decision.status.observed_fleet = observed.fleet_seen;
   ReportProblems(model, conflict, refusal, decision.status);
@@ -410,6 +422,11 @@ rollout::Observed ModelReconciler::Observe(const api::Model& model, const ModelM
       if (said.rules != nullptr) observed.nodes.back().rules = SeenOf(*said.rules);
       observed.latest_version = std::max(observed.latest_version, LatestVersion(said.versions));
     }
+  }
+  for (const api::FailedVersion& failed : model.status.failed) {
+    if (!shared_.deps.files_changed_at || !AwaitsFiles(model, failed)) continue;
+    const auto changed_at = shared_.deps.files_changed_at(model.spec.source_uri, failed.version);
+    if (changed_at) observed.files_changed_at[failed.version] = *changed_at;
   }
   const api::RolloutStatus& rollout = model.status.rollout;
   observed.windows = shared_.evidence.Windows(memory.fleet, memory.served_name, rollout.candidate, rollout.stable);

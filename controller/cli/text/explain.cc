@@ -30,9 +30,6 @@ bool IsRolledOut(const api::Model& model, int64_t version) {
   return rollout.candidate == version && IsUnderWay(rollout.phase);
 }
 
-// Whether a person ended the rollout of the version, or left it by undo.
-bool IsByAPerson(const std::string& reason) { return reason == "Aborted" || reason == "Undone"; }
-
 std::string FailureText(const api::Model& model, const api::FailedVersion& failed, const std::string& place,
                         TimePoint now) {
   const std::string ago = Age(failed.at, now) + " ago";
@@ -40,7 +37,7 @@ std::string FailureText(const api::Model& model, const api::FailedVersion& faile
   const api::RolloutStatus& rollout = model.status.rollout;
   const bool has_verdict = rollout.candidate == failed.version && rollout.verdict.reason == failed.reason;
   const std::string what =
-      IsByAPerson(failed.reason)
+      api::IsByAPerson(failed)
           ? fmt::format("A person {} version {} {}.", failed.reason == "Undone" ? "undid" : "aborted the rollout of",
                         failed.version, ago)
           : fmt::format("Version {} failed {} ({}): {}", failed.version, ago, failed.reason,
@@ -51,7 +48,8 @@ std::string FailureText(const api::Model& model, const api::FailedVersion& faile
                            : "";
   const std::string retry =
       IsAccepted(model, "retry") ? fmt::format(", or after `{}`", CommandLine("retry", model.metadata, place)) : "";
-  return Line(what) + Line(fmt::format("It is tried again when {}its files or the manifest change{}.", memory, retry));
+  return Line(what) +
+         Line(fmt::format("It is tried again when {}{}{}.", memory, api::ChangesToTryAgain(failed), retry));
 }
 
 std::string AskedText(const api::Model& model, const std::string& place, TimePoint now) {

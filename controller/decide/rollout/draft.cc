@@ -190,15 +190,20 @@ std::optional<Draft::SourceProblem> Draft::ProblemOfArchive() const {
   return problem;
 }
 
+// Files that changed a moment ago may still be in the middle of a copy.
+bool Draft::HasOtherFiles(const api::FailedVersion& failed) const {
+  constexpr Duration kQuiet = std::chrono::seconds(2);
+  const auto changed = observed_.files_changed_at.find(failed.version);
+  return changed != observed_.files_changed_at.end() && changed->second > failed.at &&
+         now_ - changed->second >= kQuiet && !api::IsByAPerson(failed);
+}
+
 const api::FailedVersion* Draft::FailureOf(int64_t version) const {
   for (const api::FailedVersion& failed : status_.failed) {
     if (failed.version != version || failed.generation != model_.metadata.generation) continue;
-    const auto digest = status_.digests.find(version);
-    const bool other_files =
-        digest != status_.digests.end() && !failed.digest.empty() && digest->second != failed.digest;
     const bool awaits_memory = failed.reason == kNotEnoughMemory && version == status_.rollout.candidate;
     const bool has_room = awaits_memory && version == Target() && HasMoreRoom();
-    if (!other_files && !has_room) return &failed;
+    if (!HasOtherFiles(failed) && !has_room) return &failed;
   }
   return nullptr;
 }

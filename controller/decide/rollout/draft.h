@@ -75,6 +75,8 @@ class Draft {
   // Returns nullptr if the version may be tried: it has not failed, its files or the generation have changed since, or
   // it failed for lack of memory and there may be enough now (see HasMoreRoom).
   const api::FailedVersion* FailureOf(int64_t version) const;
+  // Whether the files of the version have changed since it failed.
+  bool HasOtherFiles(const api::FailedVersion& failed) const;
   // The nodes that go on waiting for memory after a rollback for lack of it, and those that try to load the candidate
   // again.
   std::vector<std::string> NodesThatAwaitMemory() const;

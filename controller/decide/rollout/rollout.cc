@@ -28,10 +28,9 @@ std::string WhyNone(const Draft& draft) {
   const api::FailedVersion* failed = draft.FailureOf(*target);
   if (failed == nullptr) return "";
   const bool lacked_memory = failed->reason == kNotEnoughMemory;
-  return fmt::format(
-      "version {} failed ({}: {}) and is not tried again until {}its files or the manifest change, or "
-      "after retry",
-      *target, failed->reason, failed->message, lacked_memory ? "one of these nodes has enough memory, " : "");
+  return fmt::format("version {} failed ({}: {}) and is not tried again until {}{}, or after retry", *target,
+                     failed->reason, failed->message, lacked_memory ? "one of these nodes has enough memory, " : "",
+                     api::ChangesToTryAgain(*failed));
 }
 
 // Rolls back if nodes report a failure of the candidate that ends the rollout, whatever the statistics are.

@@ -10,6 +10,7 @@
 //   draining: [b]; departing: [c]; oldNodes: [a], whose release does not know match rules; rules: {a: {refused: true,
 //             message: why}}
 //   noFleet:  the message that says why the Model has no fleet
+//   filesChanged: {"2": 80s}
 //   latest:   3; fleetSeen: {uid: f, generation: 1, nodes: 3}, as observedFleet in the status
 //   window:   {candidate: {requests: 10, errors: 1, nonFinite: 0, ms: 50, bins: {salt: s, requests: 100, bad: 1}},
 //             stable: {...}}; each bin has these counts. candidate: {pairs: {count: 10, mismatched: 1, mismatch: why,
@@ -138,6 +139,8 @@ Observed ObservedFrom(const Json& json) {
                          Get(fleet, "nodes", 0)};
   observed.no_fleet = Get<std::string>(json, "noFleet", "");
   if (const Json& latest = Child(json, "latest"); !latest.is_null()) observed.latest_version = latest.get<int64_t>();
+  for (const auto& [version, _] : Child(json, "filesChanged").items())
+    observed.files_changed_at[std::stoll(version)] = golden::TimeOf(Child(json, "filesChanged"), version.c_str());
   observed.stable_past = ArmFrom(Child(json, "past"));
   observed.windows["a"] = WindowFrom(Child(json, "window"));
   return observed;

@@ -111,6 +111,8 @@ struct Observed {
   std::string unreachable{};
   // The highest version that a node finds in the source. Used only if the spec names no version.
   std::optional<int64_t> latest_version;
+  // When the files of failed versions last changed, by version, if the controller sees these files.
+  std::map<int64_t, TimePoint> files_changed_at;
   // The counts of status.rollout's candidate and stable on each node since the evidence was last used (see
   // Decision::evidence_used).
   analysis::Windows windows;
