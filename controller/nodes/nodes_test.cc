@@ -66,8 +66,9 @@ class FakeNode {
     }
     return stream_->Finish();
   }
-  void Report(int64_t revision) {
+  void Report(int64_t revision, int64_t epoch = 0) {
     control::FromNode message;
+    message.mutable_report()->set_epoch(epoch);
     message.mutable_report()->set_revision(revision);
     stream_->Write(message);
   }
@@ -232,6 +233,28 @@ TEST_F(RegistryTest, SendsInOrderOfEpochAndRevisionAndKeepsACopyOfTheState) {
   ASSERT_EQ(sent.models.size(), 2U);
   EXPECT_TRUE(sent.models.contains("b"));
   EXPECT_TRUE(sent.models.contains("c"));
+}
+
+TEST_F(RegistryTest, RemembersTheRemovalOfAModelUntilAReportFromAfterIt) {
+  FakeNode node(Socket(), Hello("a"));
+  ASSERT_TRUE(WaitForConnected());
+  ASSERT_TRUE(registry_->Send(kFleet, "a", Snapshot({"d"}), Part()));
+  ASSERT_TRUE(registry_->Send(kFleet, "a", Change("d", false)));
+  ASSERT_TRUE(registry_->Send(kFleet, "a", Change("d", true)));
+  const Sent sent = *registry_->Nodes(kFleet)[0]->sent;
+  control::Report report;
+  report.set_epoch(sent.epoch);
+  report.set_revision(sent.revision - 2);
+  EXPECT_TRUE(IsBeforeRemoval(report, "d", sent));
+  EXPECT_FALSE(IsBeforeRemoval(report, "other", sent));
+  report.set_revision(sent.revision - 1);
+  EXPECT_FALSE(IsBeforeRemoval(report, "d", sent));
+
+  node.Report(sent.revision - 2, sent.epoch);
+  ASSERT_TRUE(WaitUntil([](const NodeView& view) { return view.reported; }));
+  EXPECT_EQ(registry_->Nodes(kFleet)[0]->sent->removed.size(), 1U);
+  node.Report(sent.revision - 1, sent.epoch);
+  EXPECT_TRUE(WaitUntil([](const NodeView& view) { return view.sent->removed.empty(); }));
 }
 
 TEST_F(RegistryTest, AMessageToMoveConnectionsHasNoNumberAndChangesNoState) {

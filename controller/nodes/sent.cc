@@ -41,6 +41,7 @@ void ApplyMessage(const control::FromController& message, const std::shared_ptr<
         sent.models[message.change().served_name()] = MakeSentModel(message.change().model());
       } else {
         sent.models.erase(message.change().served_name());
+        sent.removed[message.change().served_name()] = {message.epoch(), message.revision()};
       }
       break;
     case control::FromController::kFleet:
@@ -54,6 +55,16 @@ void ApplyMessage(const control::FromController& message, const std::shared_ptr<
   CHECK(sent.fleet != nullptr);
   sent.epoch = message.epoch();
   sent.revision = message.revision();
+}
+
+bool IsBeforeRemoval(const control::Report& report, const std::string& served_name, const Sent& sent) {
+  const auto removed = sent.removed.find(served_name);
+  return removed != sent.removed.end() && std::pair(report.epoch(), report.revision()) < removed->second;
+}
+
+void ForgetRemovals(const control::Report& report, Sent& sent) {
+  const std::pair reported(report.epoch(), report.revision());
+  std::erase_if(sent.removed, [&](const auto& entry) { return entry.second <= reported; });
 }
 
 std::string DigestOf(const Sent& sent) {

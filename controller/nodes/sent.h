@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "longshore/control.pb.h"
@@ -32,6 +33,10 @@ struct Sent {
   std::shared_ptr<const FleetPart> fleet;                          // Never null.
   std::map<std::string, std::shared_ptr<const SentModel>> models;  // The key is the served name.
 
+  // The epoch and revision at which a model was last removed, by served name. Reports from before it are about a model
+  // of this name that was deleted.
+  std::map<std::string, std::pair<int64_t, int64_t>> removed;
+
   // Returns "" if the node should not hold a model of this name.
   std::string DigestOfModel(const std::string& served_name) const;
 };
@@ -39,6 +44,12 @@ struct Sent {
 // Applies a message to `sent`. DrainNode, Heartbeat and Certificate change nothing. `fleet` is used only for a snapshot
 // and for a change of the fleet or its peers: the fleet part that the node holds after the message.
 void ApplyMessage(const control::FromController& message, const std::shared_ptr<const FleetPart>& fleet, Sent& sent);
+
+// Whether the report is from before the last removal of this model.
+bool IsBeforeRemoval(const control::Report& report, const std::string& served_name, const Sent& sent);
+
+// Forgets the removals that the report shows to be done.
+void ForgetRemovals(const control::Report& report, Sent& sent);
 
 // Returns the digest that common/node_contract/state_digest.h defines.
 std::string DigestOf(const Sent& sent);

@@ -414,6 +414,10 @@ rollout::Observed ModelReconciler::Observe(const api::Model& model, const ModelM
       const KnownNode& node = *fleet.book.Find(name);
       nodes::NodeView view = *node.view;
       if (const nodes::ViewPtr live = shared_.deps.nodes.Node(memory.fleet, name)) view.sent = live->sent;
+      if (view.sent && nodes::IsBeforeRemoval(*view.report, memory.served_name, *view.sent)) {
+        observed.awaits_reports = true;
+        continue;
+      }
       observed.nodes.push_back({name, IsDraining(node), SeenOf(said.versions, IsFresh(view))});
       observed.nodes.back().departing = node.departing;
       observed.nodes.back().run_slots = view.report->load().concurrent_runs_max();

@@ -8,7 +8,8 @@
 namespace longshore::control {
 namespace {
 
-// Adds the versions that the state does not contain yet, without those that are still being copied.
+// Adds the versions, without those that are still being copied. Includes those that the state contains: the controller
+// may have removed the model and added it again since, and would otherwise take an older version for the newest.
 void FindIn(const ModelState& model, const sources::Sources& sources, FolderFindings* findings) {
   std::vector<int64_t>& found = findings->versions[model.served_name()];
   const auto source = sources.FolderOf(sources::SourceOf(model));
@@ -19,7 +20,6 @@ void FindIn(const ModelState& model, const sources::Sources& sources, FolderFind
   if (!checked) findings->problems[model.served_name()] = {model.source_uri(), checked.error().message};
   for (auto version = versions->rbegin(); version != versions->rend(); ++version) {
     if (found.size() == FolderWatch::kFoundMax) break;
-    if (std::ranges::count(model.versions(), *version, &VersionState::version) > 0) continue;
     const auto dir = models::FindVersionDir(*source, *version);
     if (dir && models::CheckComplete(*dir)) found.push_back(*version);
   }

@@ -18,8 +18,8 @@
 
 namespace longshore::control {
 
-// Key: served name. Value: the complete versions on disk that the state does not contain, the highest first. The
-// controller uses them for models that follow the newest version.
+// Key: served name. Value: the complete versions on disk, the highest first. The controller uses them for models that
+// follow the newest version.
 using FoundVersions = std::map<std::string, std::vector<int64_t>>;
 
 // Why a folder cannot contain versions. `uri`: the source that was scanned; the model may have another one since.

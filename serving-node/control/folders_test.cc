@@ -48,14 +48,14 @@ class Folders : public testing::Test {
   std::atomic<int> changes_ = 0;
 };
 
-TEST_F(Folders, FindsCompleteVersionsThatAreNotInTheStateHighestFirst) {
+TEST_F(Folders, FindsCompleteVersionsHighestFirstAlsoThoseInTheState) {
   std::filesystem::create_directories(dir_.path() / "digits" / "6");
   const auto watch = Start(milliseconds(1));
   changes_.wait(0);
-  EXPECT_EQ(watch->found().versions, (FoundVersions{{"digits", {5, 3, 2, 1}}}));
+  EXPECT_EQ(watch->found().versions, (FoundVersions{{"digits", {5, 4, 3, 2, 1}}}));
   ASSERT_TRUE(WriteFileAtomically(dir_.path() / "digits" / "6" / "saved_model.pb", "good"));
   changes_.wait(1);
-  EXPECT_EQ(watch->found().versions, (FoundVersions{{"digits", {6, 5, 3, 2, 1}}}));
+  EXPECT_EQ(watch->found().versions, (FoundVersions{{"digits", {6, 5, 4, 3, 2, 1}}}));
 }
 
 TEST_F(Folders, ScansOncePerIntervalHoweverOftenItIsQueried) {

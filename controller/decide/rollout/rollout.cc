@@ -92,7 +92,7 @@ void Advance(Draft& draft) {
 // decisions.
 std::optional<Duration> CheckAgainIn(Draft& draft) {
   const api::RolloutStatus& rollout = draft.rollout();
-  if (GathersEvidence(draft)) return kDecideInterval;
+  if (GathersEvidence(draft) || draft.observed().awaits_reports) return kDecideInterval;
   if (IsWithoutWeight(rollout.phase)) {
     const std::optional<TimePoint> ends = PromotesAt(draft);
     return ends ? std::optional(std::max(kDecideInterval, *ends - draft.now())) : std::nullopt;

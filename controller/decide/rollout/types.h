@@ -102,6 +102,8 @@ std::shared_ptr<const NodeNames> MakeNodeNames(std::vector<std::string> names);
 struct Observed {
   // At least the nodes that report the model.
   std::vector<NodeSeen> nodes;
+  // Whether nodes are left out of `nodes` because their newest report is about a deleted model of the same name.
+  bool awaits_reports = false;
   // All nodes of the fleet that are not draining, whether or not they report the model. Shared by all models, because
   // in a large fleet most nodes do not report a given model. nullptr stands for the nodes in `nodes`.
   std::shared_ptr<const NodeNames> fleet;
