@@ -30,6 +30,9 @@ namespace longshore::app {
 namespace {
 
 constexpr std::chrono::seconds kDrainMax{120};
+// A node that does not answer a ping is no longer connected, and is restarted 15 s later (reconcile/).
+constexpr std::chrono::seconds kPingAfter{2};
+constexpr std::chrono::seconds kPingTimeout{3};
 // The loop reports that it is alive once a second. A reconciliation of very many objects may take some seconds.
 constexpr std::chrono::seconds kSilentMax{10};
 
@@ -138,6 +141,9 @@ Status HostController::Start() {
   const Path epoch_file = options_.state_dir / "epoch";
   nodes::Options nodes_options;
   nodes_options.address = socket;
+  // Nodes on this host answer within milliseconds, and clients wait for one that hangs.
+  nodes_options.ping_after = kPingAfter;
+  nodes_options.ping_timeout = kPingTimeout;
   nodes_options.raise_epoch = [epoch_file](int64_t above) { return NextEpoch(epoch_file, above); };
   ASSIGN_OR_RETURN(nodes_options.epoch, NextEpoch(epoch_file, epoch_of_statuses));
   const int64_t first_epoch = nodes_options.epoch;

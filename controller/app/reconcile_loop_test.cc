@@ -41,6 +41,7 @@ class NoFleets final : public fleet::Fleet {
  public:
   Result<fleet::Addresses> Ensure(const api::ServingFleet&) override { return fleet::Addresses{}; }
   Status Scale(const std::string&, int, const std::vector<std::string>&) override { return {}; }
+  Status Restart(const std::string&, const std::string&) override { return {}; }
   int Wanted(const std::string&) const override { return 0; }
   std::vector<fleet::NodeInfo> Nodes(const std::string&) const override { return {}; }
   fleet::Progress ProgressOf(const std::string&) const override { return {}; }

@@ -45,7 +45,7 @@ void Show(const api::ServingFleet& fleet, Exposition* out) {
   out->Set(kWanted, labels, scaled ? fleet.status.autoscale.desired : fleet.spec.replicas_min);
   out->Set(kReplicas, labels, fleet.status.replicas);
   out->Set(kReady, labels, fleet.status.ready_replicas);
-  for (const char* state : {"Starting", "Ready", "Draining", "Restarting"}) {
+  for (const char* state : {"Starting", "Ready", "Draining", "Restarting", "NotAnswering"}) {
     Labels of_state = labels;
     of_state["state"] = state;
     const auto count =

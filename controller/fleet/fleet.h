@@ -78,6 +78,10 @@ class Fleet {
   // the call or not all nodes exist yet. 0 if there was none.
   virtual int Wanted(const std::string& fleet) const = 0;
 
+  // Ends the process of a node that does not answer, so that it is restarted. Returns FailedPrecondition, and ends
+  // nothing, if it does answer, and Unimplemented if somebody else watches over the node, as Kubernetes does over pods.
+  virtual Status Restart(const std::string& fleet, const std::string& node) = 0;
+
   // Returns all existing nodes of the fleet, including leaving ones, ordered by name.
   virtual std::vector<NodeInfo> Nodes(const std::string& fleet) const = 0;
 

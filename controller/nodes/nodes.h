@@ -30,8 +30,9 @@ struct NodeView {
       report;  // The newest report of the current incarnation; null before the first.
   MonotonicPoint report_at;
   bool connected = false;
-  bool reported = false;    // Whether `report` came on the current stream, so that it is up to date.
-  int64_t acked_epoch = 0;  // The newest state that the node confirmed, by hello or acknowledgement.
+  MonotonicPoint lost_at{};  // When the last stream ended, if not `connected`.
+  bool reported = false;     // Whether `report` came on the current stream, so that it is up to date.
+  int64_t acked_epoch = 0;   // The newest state that the node confirmed, by hello or acknowledgement.
   int64_t acked_revision = 0;
   // Why the node refused the newest message, or that its state differs from the one sent; "" if it accepted the
   // message.

@@ -371,6 +371,7 @@ void RegistryImpl::Ended(Stream& stream) {
       found->second.stream.reset();
       NodeView& view = Unshared(found->second.view);
       view.connected = false;
+      view.lost_at = clock_.Now();
       view.reported = false;
     }
   }

@@ -20,6 +20,12 @@ constexpr Duration kAwaitAgain = std::chrono::milliseconds(100);
 // How long new connections of a deleted fleet wait: if it is created again within this time, none is lost.
 constexpr Duration kListensAfterRemoval = std::chrono::seconds(1);
 
+// How long a node without a stream counts as starting, because a process that has just ended looks the same, and after
+// which time it is restarted.
+constexpr Duration kSilentAfter = std::chrono::seconds(1);
+constexpr Duration kRestartAfter = std::chrono::seconds(15);
+constexpr Duration kSilentAgain = std::chrono::seconds(1);
+
 // Minimum time between two messages to all nodes of a fleet, and between two writes of its status, so that several
 // joining and leaving nodes cause one message. 0 for a small fleet.
 Duration PauseOf(size_t nodes) {
@@ -97,6 +103,7 @@ Result<Reconciliation> FleetReconciler::ReconcileFleet(const api::Key& key, Flee
   // The status comes last, so that a failing status write does not block the steps above.
   FleetSeen seen = FleetSeenOf(wanted, node_infos, addresses, scaling);
   seen.returning = ReturningNodes(memory);
+  seen.silent = SilentNodes(fleet, node_infos);
   seen.wanted = replicas;
   seen.progress = progress;
   next.status = DescribeFleet(next, seen, shared_.deps.clock.Now());
@@ -306,6 +313,27 @@ std::set<std::string> FleetReconciler::ReturningNodes(const FleetMemory& memory)
     if (!node.view->sent) nodes.insert(name);
   }
   return nodes;
+}
+
+// The nodes on this host whose process runs, and has been connected, but does not answer. Restarts those that do not
+// for too long. (The pid of a pod is unknown here: Kubernetes asks it.)
+std::set<std::string> FleetReconciler::SilentNodes(const std::string& fleet,
+                                                   const std::vector<fleet::NodeInfo>& node_infos) {
+  std::set<std::string> silent;
+  const MonotonicPoint now = shared_.deps.timer.Now();
+  const size_t slash = fleet.find('/');
+  for (const fleet::NodeInfo& info : node_infos) {
+    const nodes::ViewPtr view = shared_.deps.nodes.Node(fleet, info.node);
+    const bool is_lost = view && !view->connected && view->hello.pid() == info.pid;
+    if (!is_lost || info.state != fleet::NodeState::kRunning) continue;
+    shared_.deps.queue({api::kServingFleetKind, fleet.substr(0, slash), fleet.substr(slash + 1)}, kSilentAgain);
+    if (now - view->lost_at < kSilentAfter) continue;
+    silent.insert(info.node);
+    if (now - view->lost_at < kRestartAfter) continue;
+    const Status restarted = shared_.deps.fleet.Restart(fleet, info.node);
+    if (!restarted) spdlog::error("node {} is not restarted: {}", info.node, restarted.error().message);
+  }
+  return silent;
 }
 
 // Makes the part of the desired state that all nodes share, such as the list of peers. Between two changes it waits for

@@ -45,6 +45,7 @@ class FleetReconciler final : public KindReconciler {
   void QueueChangedModels(FleetMemory& memory, const api::ObservedFleet& observed, const std::string& unreachable);
   void WriteTargets();
   std::set<std::string> ReturningNodes(const FleetMemory& memory) const;
+  std::set<std::string> SilentNodes(const std::string& fleet, const std::vector<fleet::NodeInfo>& node_infos);
   bool IsWaitingForNodes(FleetMemory& memory, const std::vector<fleet::NodeInfo>& node_infos) const;
 
   Shared& shared_;

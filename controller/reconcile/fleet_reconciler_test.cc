@@ -551,5 +551,27 @@ TEST_F(ReachableFleet, StaysReadyWhileItsNodesConnectToANewController) {
   EXPECT_EQ(ConditionOf("Ready"), "False: NodesNotReady: 0 of 1 nodes are ready");
 }
 
+TEST_F(ReachableFleet, ANodeThatDoesNotAnswerIsNotReadyAndIsRestarted) {
+  nodes_.Attach("default.cpu-0");
+  Settle();
+  Settle();
+  ASSERT_EQ(ConditionOf("Ready"), "True: AllNodesReady: 1 of 1 nodes are ready");
+  nodes_.views.at("default.cpu-0").hello.set_pid(1);
+  nodes_.Leave("default.cpu-0", timer_.Now());
+  timer_.Advance(std::chrono::seconds(14));
+  ASSERT_TRUE(reconciler_->Reconcile(kFleetKey));
+  EXPECT_EQ(ConditionOf("Ready"),
+            "False: NodesNotReady: 0 of 1 nodes are ready; default.cpu-0 does not answer, "
+            "although its process 1 runs");
+  EXPECT_TRUE(processes_.restarted.empty());
+  timer_.Advance(std::chrono::seconds(1));
+  ASSERT_TRUE(reconciler_->Reconcile(kFleetKey));
+  EXPECT_EQ(processes_.restarted, std::vector<std::string>{"default.cpu-0"});
+  processes_.nodes.at("default.cpu-0").pid = 2;
+  ASSERT_TRUE(reconciler_->Reconcile(kFleetKey));
+  EXPECT_EQ(ConditionOf("Ready"), "False: NodesNotReady: 0 of 1 nodes are ready") << "the new process starts";
+  EXPECT_EQ(processes_.restarted.size(), 1U);
+}
+
 }  // namespace
 }  // namespace longshore::reconcile

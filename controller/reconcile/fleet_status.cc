@@ -6,9 +6,10 @@
 namespace longshore::reconcile {
 namespace {
 
-std::string StateOf(const fleet::NodeInfo& process, const KnownNode* node) {
+std::string StateOf(const FleetSeen& seen, const fleet::NodeInfo& process, const KnownNode* node) {
   if (process.state == fleet::NodeState::kBackingOff) return "Restarting";
   if (IsLeaving(process) || (node != nullptr && IsDraining(*node))) return "Draining";
+  if (seen.silent.contains(process.node)) return "NotAnswering";
   return node != nullptr && node->attached && node->ready ? "Ready" : "Starting";
 }
 
@@ -23,7 +24,7 @@ std::optional<api::FleetNodeStatus> FormerEntry(const api::ServingFleetStatus& b
 
 api::FleetNodeStatus EntryOf(const FleetSeen& seen, const api::ServingFleetStatus& before,
                              const fleet::NodeInfo& process, const KnownNode* node) {
-  const std::string state = StateOf(process, node);
+  const std::string state = StateOf(seen, process, node);
   if (state == "Starting" && seen.returning.contains(process.node)) {
     if (const auto former = FormerEntry(before, process)) return *former;
   }
@@ -33,7 +34,11 @@ api::FleetNodeStatus EntryOf(const FleetSeen& seen, const api::ServingFleetStatu
 // Adds to `troubles` the error of the last exit of a node, and the error with which the node refused its state.
 void AddTroubles(const fleet::NodeInfo& process, const KnownNode* node, const std::string& state,
                  std::vector<api::Sentence>& troubles) {
-  if (!process.last_exit.empty() && state != "Ready") troubles.push_back({process.node, " " + process.last_exit});
+  if (state == "NotAnswering") {
+    troubles.push_back({process.node, fmt::format(" does not answer, although its process {} runs", process.pid)});
+  } else if (!process.last_exit.empty() && state != "Ready") {
+    troubles.push_back({process.node, " " + process.last_exit});
+  }
   if (node != nullptr && !node->view->ack_error.empty()) {
     troubles.push_back({process.node, fmt::format(" refused its state: {}", node->view->ack_error)});
   }

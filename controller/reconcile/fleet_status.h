@@ -27,6 +27,8 @@ struct FleetSeen {
   const std::map<std::string, KnownNode>* nodes = nullptr;  // Key: node.
   // Nodes that a new controller cannot judge yet. They are as the status of before says.
   std::set<std::string> returning{};
+  // Nodes whose process runs, but has not answered for a while.
+  std::set<std::string> silent{};
   Result<fleet::Addresses> addresses{};  // The addresses of the fleet, or why it cannot listen.
   int wanted = 0;                        // The number of nodes that the fleet should have.
   fleet::Progress progress{};            // What the fleet knows about its address and its nodes.

@@ -133,6 +133,18 @@ TEST(DescribeFleet, IsReadyOnceItsNodesAreThoseOfTheSpecAndItsAddressAnswers) {
   EXPECT_EQ(ready().message, "2 of 2 nodes are ready; 1 of 2 pods are of the newest spec");
 }
 
+TEST(DescribeFleet, ANodeThatDoesNotAnswerIsNamedAndNotTheEndOfItsFormerProcess) {
+  const auto nodes = ReadyNodes(2);
+  FleetSeen seen = SeenReady(nodes, 2);
+  seen.processes[1].last_exit = "was killed by signal 9 (SIGKILL)";
+  seen.processes[1].pid = 7;
+  seen.silent = {"cpu-001"};
+  const api::ServingFleetStatus status = DescribeFleet({}, seen, TimePoint());
+  EXPECT_EQ(status.nodes[1].state, "NotAnswering");
+  EXPECT_EQ(ConditionOf(status, "Ready").message,
+            "1 of 2 nodes are ready; cpu-001 does not answer, although its process 7 runs");
+}
+
 TEST(DescribeFleet, ANodeThatReturnsToANewControllerIsAsItWasBefore) {
   const std::map<std::string, KnownNode> none;
   FleetSeen seen{.nodes = &none, .returning = {"cpu-000", "cpu-001", "cpu-002"}, .addresses = fleet::Addresses{}};

@@ -93,7 +93,11 @@ class FakeRegistry final : public nodes::Registry {
       *pairs.add_outputs() = output;
     }
   }
-  void Leave(const std::string& node) { views.at(node).connected = views.at(node).reported = false; }
+  void Leave(const std::string& node, MonotonicPoint now = {}) {
+    nodes::NodeView& view = views.at(node);
+    view.connected = view.reported = false;
+    view.lost_at = now;
+  }
 
   std::map<std::string, nodes::NodeView> views;
   std::map<std::string, std::vector<control::FromController>> messages;  // Key: node.
@@ -128,6 +132,10 @@ class FakeFleet final : public fleet::Fleet {
     }
     return first;
   }
+  Status Restart(const std::string&, const std::string& node) override {
+    restarted.push_back(node);
+    return restarting;
+  }
   int Wanted(const std::string&) const override { return static_cast<int>(nodes.size()) + not_created - surplus; }
   std::vector<fleet::NodeInfo> Nodes(const std::string&) const override {
     std::vector<fleet::NodeInfo> all;
@@ -147,6 +155,8 @@ class FakeFleet final : public fleet::Fleet {
   fleet::Progress progress;
   bool refuses = false;  // Whether StopListening was called.
   Status starting;
+  std::vector<std::string> restarted;  // Nodes for which Restart was called.
+  Status restarting;
   int not_created = 0;  // Wanted nodes that do not exist yet, like pods above a quota.
   int surplus = 0;      // Nodes that exist although they are not wanted, like the new pod during an update of the pods.
   bool stops_late = false;  // Whether removed nodes go on existing as if they were not asked to stop, as pods do.

@@ -304,13 +304,14 @@ class Scene:
 
     @contextlib.contextmanager
     def stopped_node(self):
-        """A node is there, and does nothing."""
+        """A node is there, and does nothing until the controller restarts it."""
         pid = self.running_nodes()[0]
         os.kill(pid, signal.SIGSTOP)
         try:
             yield
         finally:
-            os.kill(pid, signal.SIGCONT)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
         self.it.wait_for_ready_nodes(2)
 
     @contextlib.contextmanager

@@ -149,6 +149,9 @@ class KubePodFleet final : public PodFleet {
   Status Scale(const std::string& fleet, int nodes, const std::vector<std::string>& leave_first) override;
   int Wanted(const std::string& fleet) const override;
   std::vector<NodeInfo> Nodes(const std::string& fleet) const override;
+  Status Restart(const std::string&, const std::string& node) override {
+    return Unimplemented("the liveness probe of pod {} decides about its restart", node);
+  }
   Progress ProgressOf(const std::string& fleet) const override;
   std::vector<std::string> Fleets() const override;
   Status Remove(const std::string& fleet) override;

@@ -57,6 +57,7 @@ class ProcessNodes final : public NamedNodes {
   Status Start(const std::string& fleet, const std::string& node) override;
   Status Stop(const std::string& fleet, const std::string& node) override;
   std::vector<NodeInfo> Nodes(const std::string& fleet) const override;
+  Status Restart(const std::string& fleet, const std::string& name) override;
   std::vector<std::string> Fleets() const override;
   Status StopListening(const std::string& fleet) override;
   Status Forget(const std::string& fleet) override;
@@ -182,6 +183,22 @@ Status ProcessNodes::Stop(const std::string& fleet, const std::string& name) {
   }
   on_change_(fleet);
   return removed;
+}
+
+// Asks the node once more before it ends the process: a node whose stream to the controller is broken still serves.
+Status ProcessNodes::Restart(const std::string& fleet, const std::string& name) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = nodes_.find(name);
+  if (found == nodes_.end() || found->second.fleet != fleet || !found->second.process || IsLeaving(found->second.info))
+    return {};
+  NodeProcess& node = found->second;
+  if (ReceiveSockets(NodePaths(options_.state_dir, name), options_.handover_timeout_ms))
+    return FailedPrecondition("node {} has no stream to the controller, but answers", name);
+  spdlog::error("node {} of fleet {} does not answer: its process {} is ended and restarted", name, fleet,
+                node.info.pid);
+  node.hung = true;
+  (void)node.process->Signal(SIGKILL);  // An error means that the process has already ended.
+  return {};
 }
 
 std::vector<NodeInfo> ProcessNodes::Nodes(const std::string& fleet) const {

@@ -33,6 +33,9 @@ class NamedNodes {
   // Asks a node to finish its work and leave. Does nothing if it is leaving or does not exist.
   virtual Status Stop(const std::string& fleet, const std::string& node) = 0;
 
+  // See Fleet::Restart. A node answers if it passes on its listening sockets.
+  virtual Status Restart(const std::string& fleet, const std::string& node) = 0;
+
   // See Fleet::Nodes.
   virtual std::vector<NodeInfo> Nodes(const std::string& fleet) const = 0;
   virtual std::vector<std::string> Fleets() const = 0;

@@ -258,6 +258,18 @@ TEST_F(NamedNodesTest, ANodeIsStoppedEvenIfItsRecordCannotBeWritten) {
   EXPECT_TRUE(WaitUntil([](const auto& nodes) { return nodes.empty(); }));
 }
 
+TEST_F(NamedNodesTest, OnlyANodeThatDoesNotAnswerIsRestarted) {
+  StartNode("a");
+  EXPECT_EQ(fleet_->Restart(kFleet, "a").error().code, Code::kFailedPrecondition);
+  const int64_t pid = fleet_->Nodes(kFleet)[0].pid;
+  kill(PidOf("a"), SIGSTOP);
+  ASSERT_TRUE(fleet_->Restart(kFleet, "a"));
+  EXPECT_TRUE(WaitUntil([&](const auto& nodes) { return nodes[0].pid != 0 && nodes[0].pid != pid; }));
+  EXPECT_EQ(fleet_->Nodes(kFleet)[0].last_exit, "did not answer and was ended by the controller");
+  EXPECT_TRUE(fleet_->Restart("default/other", "a")) << "it does nothing";
+  WaitForNode("a");
+}
+
 TEST_F(NamedNodesTest, TheErrorNamesAFolderThatCannotBeRemoved) {
   StartNode("a");
   std::filesystem::rename(dir_ / "nodes", dir_ / "moved");

@@ -1,6 +1,7 @@
 #include "controller/fleet/processes/node_process.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "common/base/doubled_wait.h"
 #include "common/os/log.h"
@@ -141,7 +142,8 @@ void BackOff(const ProcessOptions& options, const process::Exit& exit, NodeProce
     ++node.crashes_in_a_row;
     ++node.info.crashes;
   }
-  node.info.last_exit = ToString(exit);
+  node.info.last_exit =
+      std::exchange(node.hung, false) ? "did not answer and was ended by the controller" : ToString(exit);
   node.info.state = NodeState::kBackingOff;
   node.info.pid = 0;
   node.process.reset();

@@ -21,6 +21,7 @@ struct NodeProcess {
   std::chrono::steady_clock::time_point began;
   std::chrono::steady_clock::time_point start_again_at;
   int crashes_in_a_row = 0;
+  bool hung = false;  // Whether the controller ends the process because it does not answer.
 };
 
 // Takes over a node of an earlier controller: keeps its process if it is running, otherwise schedules the restart of

@@ -44,6 +44,8 @@ class ProcessFleet final : public Fleet {
     return StopAll(fleet, nodes);
   }
 
+  Status Restart(const std::string& fleet, const std::string& node) override { return nodes_->Restart(fleet, node); }
+
   // Each node has a record from the moment it is asked for.
   int Wanted(const std::string& fleet) const override { return CountStaying(nodes_->Nodes(fleet)); }
   std::vector<NodeInfo> Nodes(const std::string& fleet) const override { return nodes_->Nodes(fleet); }

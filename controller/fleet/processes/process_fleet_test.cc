@@ -28,6 +28,7 @@ class FakeNodes final : public NamedNodes {
     nodes.at(node).state = NodeState::kStopping;
     return {};
   }
+  Status Restart(const std::string&, const std::string&) override { return {}; }
   std::vector<NodeInfo> Nodes(const std::string&) const override {
     std::vector<NodeInfo> all;
     for (const auto& [_, info] : nodes) all.push_back(info);
