@@ -129,6 +129,8 @@ std::string OutcomeText(const api::Model& model) {
   const std::string serves = fmt::format("version {} serves all requests", model.status.stable_version);
   if (WasRolledBack(model)) return fmt::format("✗ Version {} was rolled back: {}.\n", rollout.candidate, serves);
   if (rollout.phase == RolloutPhase::kCompleted) return fmt::format("✓ The rollout is complete: {}.\n", serves);
+  if (IsUnderWay(rollout.phase))
+    return fmt::format("The rollout is not over, and no controller continues it: {}.\n", RolloutInShort(model));
   const Report report = ReportOf(model);
   return fmt::format("No rollout is under way: {}. {}\n", serves, report.why);
 }

@@ -18,7 +18,7 @@ std::string RolloutView(const api::Model& model, TimePoint now, const std::strin
 // Whether the last rollout has ended with the version that served before.
 bool WasRolledBack(const api::Model& model);
 
-// How the rollout that is over has ended, as one line.
+// How the rollout has ended, as one line; if it has not, that no controller continues it.
 std::string OutcomeText(const api::Model& model);
 
 }  // namespace longshore::cli::text

@@ -149,7 +149,8 @@ std::string WhyOutdated(const Draft& draft, const api::Command& command) {
   }
   const bool is_of_step = is_of_rollout && command.verb != "abort";
   if (is_of_step && command.step != rollout.step_index) {
-    return fmt::format("the command was for step {}, but the rollout is at step {}", command.step, rollout.step_index);
+    return fmt::format("the command was for step {}, but the rollout is at step {}", command.step + 1,
+                       rollout.step_index + 1);
   }
   return "";
 }
