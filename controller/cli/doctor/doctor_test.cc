@@ -226,6 +226,22 @@ TEST(Doctor, AStalledModelFailsAndARolloutUnderWayDoesNot) {
   EXPECT_EQ(stalled.cure, "longshore explain digits -n default");
 }
 
+TEST(Doctor, AVersionThatServesAndFailsItsGoldenSetIsAWarning) {
+  api::Model model;
+  model.metadata.name = "digits";
+  model.metadata.generation = model.status.observed_generation = 1;
+  model.spec.version = model.status.stable_version = 2;
+  model.status.conditions = {{"Ready", "True", "Serving", "version 2 is ready", 1, {}},
+                             {"GoldenSetPasses", "True", "Passed", "version 2 passed on all nodes", 1, {}}};
+  EXPECT_EQ(CheckModels({model}, {}, "")[0].verdict, Verdict::kOk);
+  model.status.conditions.back().status = "False";
+  model.status.conditions.back().message = "version 2 fails its golden set on 2 of 2 nodes";
+  const Finding failing = CheckModels({model}, {}, "")[0];
+  EXPECT_EQ(failing.verdict, Verdict::kWarning);
+  EXPECT_EQ(failing.cause, "GoldenSetPasses: version 2 fails its golden set on 2 of 2 nodes.");
+  EXPECT_EQ(failing.cure, "longshore explain digits -n default");
+}
+
 TEST(Doctor, UnreadableObjectsAndKindsAreNamed) {
   EXPECT_EQ(CheckUnreadable({api::kModelKind, "default", "x"}, "/m/x.json is damaged").verdict, Verdict::kFailure);
   EXPECT_EQ(CheckUnlisted("Model", {Code::kPermissionDenied, "forbidden"}).verdict, Verdict::kNotKnown);

@@ -137,6 +137,7 @@ std::string NoteText(const api::Model& model, TimePoint now) {
     return CutText(stalled->reason + ": " + stalled->message, kCauseBytesMax);
   if (const std::string why = WhyNothingServes(model); !why.empty())
     return CutText("no version serves: " + why, kCauseBytesMax);
+  if (FailsGoldenSet(model)) return CutText(Find(status.conditions, "GoldenSetPasses")->message, kCauseBytesMax);
   const api::HistoryEntry* began = rollout::BeganToServe(status);
   return began == nullptr ? "-"
                           : fmt::format("version {} began to serve {} ago", status.stable_version, Age(began->at, now));
@@ -155,6 +156,11 @@ std::string WhyNothingServes(const api::Model& model) {
   const api::Condition* ready = Find(model.status.conditions, "Ready");
   const bool serves_nothing = ready != nullptr && ready->status == "False" && kReasons.contains(ready->reason);
   return model.status.stable_version != 0 && serves_nothing ? ready->message : "";
+}
+
+bool FailsGoldenSet(const api::Model& model) {
+  const api::Condition* golden = Find(model.status.conditions, "GoldenSetPasses");
+  return golden != nullptr && golden->status == "False";
 }
 
 std::string Age(TimePoint at, TimePoint now) {
