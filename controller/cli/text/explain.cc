@@ -96,8 +96,15 @@ std::string ServesText(const api::Model& model, TimePoint now) {
   return text;
 }
 
+// Whether the manifest says that the present step waits for a person.
+bool WaitsForPromote(const api::Model& model) {
+  const auto index = static_cast<size_t>(std::max(0, model.status.rollout.step_index));
+  const std::vector<api::Step>& steps = model.spec.rollout.steps;
+  return !IsWithoutWeight(model.status.rollout.phase) && index < steps.size() && steps[index].manual_pause;
+}
+
 // Returns the sentence that explains a value of RolloutStatus::paused_reason.
-std::string PauseSentence(const std::string& reason) {
+std::string PauseSentence(const std::string& reason, bool waits_for_promote) {
   if (reason == "Manual") return "The step waits for `longshore promote`.";
   if (reason == "Command") return "The rollout is paused by a command.";
   if (reason == "Spec") return "The rollout is paused by the manifest: spec.rollout.paused.";
@@ -106,8 +113,10 @@ std::string PauseSentence(const std::string& reason) {
   if (reason == "Preview") return "People can try the version. `longshore promote` gives it all requests.";
   if (reason == "AnalysisFailed") return "The analysis failed, and the manifest says onFailure: Pause.";
   if (reason == "Inconclusive") {
-    return "No test failed, but the step's proof or requests are still missing after its patience. The step ends when "
-           "they are there, or by `longshore promote` or `longshore abort`.";
+    return fmt::format(
+        "No test failed, but the step's proof or requests are still missing after its patience. The step ends {}by "
+        "`longshore promote` or `longshore abort`.",
+        waits_for_promote ? "" : "when they are there, or ");
   }
   return "The rollout is paused: " + reason;
 }
@@ -176,7 +185,7 @@ std::string PhaseSentence(const api::Model& model, TimePoint now) {
   const auto& steps = model.spec.rollout.steps;
   if (!rollout.paused_reason.empty()) {
     const std::string warning = rollout.paused_reason == "ShadowPassed" ? DriftWarning(model) : "";
-    return PauseSentence(rollout.paused_reason) + (warning.empty() ? "" : " " + warning);
+    return PauseSentence(rollout.paused_reason, WaitsForPromote(model)) + (warning.empty() ? "" : " " + warning);
   }
   switch (rollout.phase) {
     case RolloutPhase::kValidating:

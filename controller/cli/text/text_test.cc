@@ -149,8 +149,7 @@ TEST(Text, ModelsTableShowsServedAndWantedVersions) {
 }
 api::Model Shadowed() {
   api::Model model = RollingOut();
-  model.status.rollout.verdict.message =
-      "after 12 s the candidate has had 60 of the 100 pairs that this phase requires";
+  model.status.rollout.verdict.message = "the candidate has had 60 of the 100 pairs that this phase requires";
   model.spec.rollout.strategy = api::Strategy::kShadow;
   model.spec.rollout.steps.clear();
   model.spec.rollout.shadow.emplace();

@@ -130,12 +130,12 @@ std::string NotProvenMessage(const Seen& seen, const api::ModelSpec& spec, const
                          : "; there is too little evidence to tell how much longer the proof takes");
 }
 
+// Names no time: without new requests the message is not written again, and would soon be wrong.
 std::string TooFewMessage(const Seen& seen, const api::ModelSpec& spec, const StepFacts& step) {
   const int64_t required = spec.rollout.requests_min;
-  std::string message =
-      fmt::format("after {} the candidate has had {} of the {} {} that this {} requires; so far, {}",
-                  api::RoughDuration(step.elapsed), step.requests, required, step.without_weight ? "pairs" : "requests",
-                  step.without_weight ? "phase" : "step", DifferenceText(seen, spec));
+  std::string message = fmt::format("the candidate has had {} of the {} {} that this {} requires; so far, {}",
+                                    step.requests, required, step.without_weight ? "pairs" : "requests",
+                                    step.without_weight ? "phase" : "step", DifferenceText(seen, spec));
   if (step.requests == 0) return message;
   const double left = static_cast<double>(required) / static_cast<double>(step.requests) - 1;
   const double seconds = left * std::chrono::duration<double>(step.elapsed).count();
@@ -153,12 +153,11 @@ const OutputTest* RuleWithTooFewPairs(const Seen& seen, const api::Rollout& roll
 }
 
 std::string TooFewComparedMessage(const OutputTest& rule, int64_t required, const StepFacts& step) {
-  const std::string after = "after " + api::RoughDuration(step.elapsed);
   if (rule.counts.pairs == 0)
-    return fmt::format("{} and {} pairs, no pair has an output that the rule \"{}\" can compare", after, step.requests,
+    return fmt::format("of {} pairs, none has an output that the rule \"{}\" can compare", step.requests,
                        rule.counts.rule);
-  return fmt::format("{} the rule \"{}\" has compared {} of the {} pairs that this phase requires", after,
-                     rule.counts.rule, rule.counts.pairs, required);
+  return fmt::format("the rule \"{}\" has compared {} of the {} pairs that this phase requires", rule.counts.rule,
+                     rule.counts.pairs, required);
 }
 
 // The result of a step that requires a sample and has enough requests or pairs.
