@@ -1,5 +1,7 @@
 #include "controller/cli/doctor/objects.h"
 
+#include "controller/cli/text/text.h"
+
 namespace longshore::cli::doctor {
 namespace {
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "controller/api/sentences.h"
 #include "controller/api/units.h"
 #include "controller/cli/text/compared.h"
 #include "controller/cli/text/offers.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "controller/api/sentences.h"
 #include "controller/decide/rollout/bad_nodes.h"
 #include "controller/decide/rollout/draft.h"
 #include "controller/decide/rollout/golden_set.h"
