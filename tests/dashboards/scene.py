@@ -25,6 +25,7 @@ from prometheus import Prometheus, free_port
 RULES = ROOT / "deploy/prometheus/rules.yaml"
 RATE_INTERVAL_S = 5  # What $__rate_interval is at a scrape each second.
 STEADY_PER_S = 20     # Requests of each model.
+BAD_PER_S = 40        # Requests of the client that does not know the inputs: few beside an overload, which follows.
 RUN_MS = 10
 OVERLOAD_PER_S = 400  # Requests of each of two models, at two nodes that can do 100 each.
 IMAGES = ("--input=image", "--shape=1,8,8,1")
@@ -255,7 +256,7 @@ class Scene:
         ending = threading.Event()
 
         def ask():
-            while not ending.is_set():
+            while not ending.wait(1 / BAD_PER_S):
                 with contextlib.suppress(urllib.error.HTTPError):
                     self.it.ask("digits:predict", {"instances": ["a"]})
 
