@@ -76,10 +76,10 @@ std::string NoFleetSentence(const Key& fleet, const std::vector<Key>& known) {
   return fmt::format("{} does not exist{}", ToString(fleet), nearest ? "; did you mean " + *nearest + "?" : "");
 }
 
-bool IsByAPerson(const FailedVersion& failed) { return failed.reason == "Aborted" || failed.reason == "Undone"; }
+bool IsByAPerson(const std::string& reason) { return reason == "Aborted" || reason == "Undone"; }
 
 std::string ChangesToTryAgain(const FailedVersion& failed) {
-  return IsByAPerson(failed) ? "the manifest changes" : "the manifest or, on one host, its files change";
+  return IsByAPerson(failed.reason) ? "the manifest changes" : "the manifest or, on one host, its files change";
 }
 
 }  // namespace longshore::api

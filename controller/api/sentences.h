@@ -30,8 +30,9 @@ struct SentenceLimits {
 // with "; and 7 more nodes". Returns "" for an empty list.
 std::string JoinSentences(const std::vector<Sentence>& sentences, const SentenceLimits& limits = {});
 
-// Whether a person ended the rollout of the failed version, or left it by undo. Its files may be good.
-bool IsByAPerson(const FailedVersion& failed);
+// Whether the reason of a verdict or a failed version says that a person ended the rollout, or left the version by
+// undo. Its files may be good.
+bool IsByAPerson(const std::string& reason);
 
 // The changes after which a failed version is tried again: "the manifest or, on one host, its files change". The files
 // of a version that a person stopped do not count.

@@ -46,7 +46,7 @@ constexpr Duration kFilesInterval = std::chrono::seconds(2);
 // Whether the version would be tried again if its files changed.
 bool AwaitsFiles(const api::Model& model, const api::FailedVersion& failed) {
   return failed.generation == model.metadata.generation && model.spec.source_sha256.empty() &&
-         !api::IsByAPerson(failed);
+         !api::IsByAPerson(failed.reason);
 }
 
 bool HasCommands(const api::ModelStatus& status) { return status.command || !status.commands.empty(); }

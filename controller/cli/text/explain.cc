@@ -38,7 +38,7 @@ std::string FailureText(const api::Model& model, const api::FailedVersion& faile
   const api::RolloutStatus& rollout = model.status.rollout;
   const bool has_verdict = rollout.candidate == failed.version && rollout.verdict.reason == failed.reason;
   const std::string what =
-      api::IsByAPerson(failed)
+      api::IsByAPerson(failed.reason)
           ? fmt::format("A person {} version {} {}.", failed.reason == "Undone" ? "undid" : "aborted the rollout of",
                         failed.version, ago)
           : fmt::format("Version {} failed {} ({}): {}", failed.version, ago, failed.reason,
@@ -285,7 +285,7 @@ std::string VerdictText(const api::Model& model) {
   if (rollout.phase == RolloutPhase::kCompleted && verdict.result != "Pass") return Line(NoVerdict(rollout));
   if (verdict.reason == "NotStarted")
     return Line(fmt::format("No verdict yet: version {} has had no requests.", rollout.candidate));
-  if (IsByAPerson(verdict.reason))
+  if (api::IsByAPerson(verdict.reason))
     return Line(fmt::format("No verdict: version {} was {} by command.", rollout.candidate,
                             verdict.reason == "Undone" ? "undone" : "aborted"));
   std::string text = verdict.result;

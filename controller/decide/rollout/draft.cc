@@ -195,7 +195,7 @@ bool Draft::HasOtherFiles(const api::FailedVersion& failed) const {
   constexpr Duration kQuiet = std::chrono::seconds(2);
   const auto changed = observed_.files_changed_at.find(failed.version);
   return changed != observed_.files_changed_at.end() && changed->second > failed.at &&
-         now_ - changed->second >= kQuiet && !api::IsByAPerson(failed);
+         now_ - changed->second >= kQuiet && !api::IsByAPerson(failed.reason);
 }
 
 const api::FailedVersion* Draft::FailureOf(int64_t version) const {
