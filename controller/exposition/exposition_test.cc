@@ -174,8 +174,9 @@ std::vector<std::string> ShownOf(const api::ServingFleet& fleet, const std::stri
 
 TEST(FleetExposition, CountsNodesByState) {
   EXPECT_THAT(ShownOf(Cpu(), "longshore_fleet_nodes"),
-              ElementsAre("longshore_fleet_nodes{state=Draining} 0", "longshore_fleet_nodes{state=Ready} 1",
-                          "longshore_fleet_nodes{state=Restarting} 2", "longshore_fleet_nodes{state=Starting} 0"));
+              ElementsAre("longshore_fleet_nodes{state=Draining} 0", "longshore_fleet_nodes{state=NotAnswering} 0",
+                          "longshore_fleet_nodes{state=Ready} 1", "longshore_fleet_nodes{state=Restarting} 2",
+                          "longshore_fleet_nodes{state=Starting} 0"));
 }
 
 TEST(FleetExposition, WantsTheMinimumWithoutAutoscaling) {

@@ -230,7 +230,7 @@ bool RegistryImpl::TakeReport(Known& node, const control::Report& report) const 
   NodeView& view = Unshared(node.view);
   const bool is_news = !view.reported || !view.report || view.report->SerializeAsString() != report.SerializeAsString();
   if (is_news) view.report = std::make_shared<const control::Report>(report);
-  if (view.sent && !view.sent->removed.empty()) ForgetRemovals(report, Unshared(view.sent));
+  if (view.sent && !(view.sent->removed.empty() && view.sent->changed.empty())) ForgetDone(report, Unshared(view.sent));
   view.report_at = clock_.Now();
   view.reported = true;
   return is_news;

@@ -6,6 +6,11 @@
 #include "common/node_contract/state_digest.h"
 
 namespace longshore::nodes {
+namespace {
+
+std::pair<int64_t, int64_t> PositionOf(const control::Report& report) { return {report.epoch(), report.revision()}; }
+
+}  // namespace
 
 std::shared_ptr<const FleetPart> MakeFleetPart(control::FleetState state) {
   std::string digest = node_contract::DigestOfPart(node_contract::SerializePart(state));
@@ -33,10 +38,12 @@ void ApplyMessage(const control::FromController& message, const std::shared_ptr<
       sent.models.clear();
       for (const control::ModelState& model : message.snapshot().state().models()) {
         sent.models[model.served_name()] = MakeSentModel(model);
+        sent.changed[model.served_name()] = {message.epoch(), message.revision()};
       }
       sent.fleet = fleet;
       break;
     case control::FromController::kChange:
+      sent.changed[message.change().served_name()] = {message.epoch(), message.revision()};
       if (message.change().has_model()) {
         sent.models[message.change().served_name()] = MakeSentModel(message.change().model());
       } else {
@@ -59,12 +66,18 @@ void ApplyMessage(const control::FromController& message, const std::shared_ptr<
 
 bool IsBeforeRemoval(const control::Report& report, const std::string& served_name, const Sent& sent) {
   const auto removed = sent.removed.find(served_name);
-  return removed != sent.removed.end() && std::pair(report.epoch(), report.revision()) < removed->second;
+  return removed != sent.removed.end() && PositionOf(report) < removed->second;
 }
 
-void ForgetRemovals(const control::Report& report, Sent& sent) {
-  const std::pair reported(report.epoch(), report.revision());
-  std::erase_if(sent.removed, [&](const auto& entry) { return entry.second <= reported; });
+bool IsAfterChange(const control::Report& report, const std::string& served_name, const Sent& sent) {
+  const auto changed = sent.changed.find(served_name);
+  return changed == sent.changed.end() || PositionOf(report) >= changed->second;
+}
+
+void ForgetDone(const control::Report& report, Sent& sent) {
+  const auto is_done = [&](const auto& entry) { return entry.second <= PositionOf(report); };
+  std::erase_if(sent.removed, is_done);
+  std::erase_if(sent.changed, is_done);
 }
 
 std::string DigestOf(const Sent& sent) {

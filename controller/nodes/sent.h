@@ -36,6 +36,8 @@ struct Sent {
   // The epoch and revision at which a model was last removed, by served name. Reports from before it are about a model
   // of this name that was deleted.
   std::map<std::string, std::pair<int64_t, int64_t>> removed;
+  // The same for the last change of a model, which may be its removal.
+  std::map<std::string, std::pair<int64_t, int64_t>> changed;
 
   // Returns "" if the node should not hold a model of this name.
   std::string DigestOfModel(const std::string& served_name) const;
@@ -48,8 +50,11 @@ void ApplyMessage(const control::FromController& message, const std::shared_ptr<
 // Whether the report is from before the last removal of this model.
 bool IsBeforeRemoval(const control::Report& report, const std::string& served_name, const Sent& sent);
 
-// Forgets the removals that the report shows to be done.
-void ForgetRemovals(const control::Report& report, Sent& sent);
+// Whether the report is from after the last change of this model, so that the node routes requests by it.
+bool IsAfterChange(const control::Report& report, const std::string& served_name, const Sent& sent);
+
+// Forgets the changes and removals that the report shows to be done.
+void ForgetDone(const control::Report& report, Sent& sent);
 
 // Returns the digest that common/node_contract/state_digest.h defines.
 std::string DigestOf(const Sent& sent);

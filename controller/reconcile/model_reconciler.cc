@@ -120,6 +120,8 @@ Result<Reconciliation> ModelReconciler::Begin(const api::Key& key) {
     if (shared_.deps.files_changed_at && std::ranges::any_of(decision.status.failed, awaits))
       decision.check_again_in = std::min(*decision.check_again_in, kFilesInterval);
   }
+  if (decision.awaits_routing) of_fleet.awaiting_routing.insert(key);
+  if (!decision.awaits_routing) of_fleet.awaiting_routing.erase(key);
   decision.status.observed_fleet = observed.fleet_seen;
   ReportProblems(model, conflict, refusal, decision.status);
   if (still_applies) {
@@ -197,11 +199,13 @@ Duration ModelReconciler::MayWaitFor(const api::Model& model, const rollout::Dec
     const Duration lasted = model.status.rollout.evidence_used_at - model.status.rollout.step_started_at;
     return std::clamp(lasted, shared_.options.evidence_unwritten_min, shared_.options.evidence_unwritten_max);
   }
-  // The early phases of a first rollout may last only a moment. Then one write covers all of them.
+  // The phases of a first rollout may last only a moment. Then one write covers all of them, until the nodes route
+  // requests by it.
   const api::RolloutPhase phase = status.rollout.phase;
-  const bool is_first = model.status.stable_version == 0 && status.stable_version == 0 &&
-                        (phase == api::RolloutPhase::kNone || phase == api::RolloutPhase::kValidating ||
-                         phase == api::RolloutPhase::kLoading);
+  const bool is_first =
+      model.status.stable_version == 0 &&
+      (phase == api::RolloutPhase::kNone || phase == api::RolloutPhase::kValidating ||
+       phase == api::RolloutPhase::kLoading || (phase == api::RolloutPhase::kCompleted && decision.awaits_routing));
   return is_first && status.failed.empty() ? shared_.options.unwritten_max : Duration(0);
 }
 
@@ -341,6 +345,7 @@ void ModelReconciler::RemoveModel(const api::Key& key) {
   }
   shared_.SetRecipients(key, memory, {});
   fleet.placed_by_nodes.erase(key);
+  fleet.awaiting_routing.erase(key);
   for (auto& [_, models] : fleet.undecided) {
     if (models.erase(key) > 0 && models.empty()) shared_.deps.queue(api::FleetKey(memory.fleet), Duration(0));
   }
@@ -432,11 +437,24 @@ rollout::Observed ModelReconciler::Observe(const api::Model& model, const ModelM
     const auto changed_at = shared_.deps.files_changed_at(model.spec.source_uri, failed.version);
     if (changed_at) observed.files_changed_at[failed.version] = *changed_at;
   }
+  observed.untold = UntoldNodes(memory);
   const api::RolloutStatus& rollout = model.status.rollout;
   observed.windows = shared_.evidence.Windows(memory.fleet, memory.served_name, rollout.candidate, rollout.stable);
   observed.stable_past =
       shared_.evidence.Past(memory.fleet, memory.served_name, model.status.stable_version, rollout.id);
   return observed;
+}
+
+// Reads from the registry, because the views in the FleetBook may be from before the last message.
+std::vector<std::string> ModelReconciler::UntoldNodes(const ModelMemory& memory) const {
+  std::vector<std::string> untold;
+  for (const std::string& name : memory.recipients) {
+    const nodes::ViewPtr view = shared_.deps.nodes.Node(memory.fleet, name);
+    if (!view || !view->connected || !view->reported) continue;
+    const bool is_told = view->sent && nodes::IsAfterChange(*view->report, memory.served_name, *view->sent);
+    if (!is_told) untold.push_back(name);
+  }
+  return untold;
 }
 
 void ModelReconciler::Send(const api::Key& key, const plan::SendModel& send, const std::string& fleet) {

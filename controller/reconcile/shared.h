@@ -126,6 +126,7 @@ struct FleetMemory {
   std::map<std::string, std::set<api::Key>> models{};   // Key: served name. Includes refused Models.
   std::set<api::Key> placed_by_nodes{};                 // Models whose placement depends on which nodes exist.
   std::map<std::string, std::set<api::Key>> of_node{};  // Key: node. Value: the Models whose state it receives.
+  std::set<api::Key> awaiting_routing{};                // Models that a report may show to be routed as decided.
   // Key: node. Value: the Models that must be decided before the node gets its snapshot. The node would unload a Model
   // that its snapshot lacks.
   std::map<std::string, std::set<api::Key>> undecided{};

@@ -52,6 +52,7 @@ class FakeRegistry final : public nodes::Registry {
     message.set_revision(++revision_);
     nodes::ApplyMessage(message, part, nodes::Unshared(view.sent));
     messages[node].push_back(message);
+    if (confirms && view.report) Confirm(node);
     return {};
   }
   void Forget(const std::string&, const std::string& node) override {
@@ -93,12 +94,21 @@ class FakeRegistry final : public nodes::Registry {
       *pairs.add_outputs() = output;
     }
   }
+  // The node reports that it has carried out all messages.
+  void Confirm(const std::string& node) {
+    nodes::NodeView& view = views.at(node);
+    control::Report& report = nodes::Unshared(view.report);
+    report.set_epoch(1);
+    report.set_revision(revision_);
+    if (view.sent) nodes::ForgetDone(report, nodes::Unshared(view.sent));
+  }
   void Leave(const std::string& node, MonotonicPoint now = {}) {
     nodes::NodeView& view = views.at(node);
     view.connected = view.reported = false;
     view.lost_at = now;
   }
 
+  bool confirms = true;  // Whether nodes confirm each message at once.
   std::map<std::string, nodes::NodeView> views;
   std::map<std::string, std::vector<control::FromController>> messages;  // Key: node.
 

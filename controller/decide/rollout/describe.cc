@@ -84,12 +84,29 @@ void SetCondition(Draft& draft, const std::string& type, const std::string& valu
   api::SetCondition(draft.status().conditions, {type, value, reason, message, draft.generation(), draft.now()});
 }
 
+constexpr const char* kNotRouted = "; nodes do not route requests to it yet";
+
 // Counts the nodes that the fleet should have, like the status of the fleet.
 std::string ReadyCount(const Draft& draft, int64_t version) {
   const int wanted = draft.WantedNodes();
   return fmt::format("version {} is ready on {} of {} nodes", version, std::min(draft.ReadyNodes(version), wanted),
                      wanted);
 }
+
+const api::Condition* ConditionBefore(const Draft& draft, const std::string& type) {
+  const auto& conditions = draft.before().conditions;
+  const auto found = std::ranges::find(conditions, type, &api::Condition::type);
+  return found == conditions.end() ? nullptr : &*found;
+}
+
+// Whether a version has answered until now.
+bool WasReady(const Draft& draft) {
+  const api::Condition* ready = ConditionBefore(draft, "Ready");
+  return ready != nullptr ? ready->status == "True" : draft.before().stable_version != 0;
+}
+
+// Whether all nodes route requests by this decision. They are told of a change after its status is stored.
+bool IsRouted(const Draft& draft) { return draft.KeepsRoutes() && draft.observed().untold.empty(); }
 
 void DescribeReady(Draft& draft) {
   const std::string& no_fleet = draft.observed().no_fleet;
@@ -101,8 +118,10 @@ void DescribeReady(Draft& draft) {
                                     ? fmt::format("version {} is ready only on nodes that leave", stable)
                                     : ReadyCount(draft, stable);
     const std::string& unreachable = draft.observed().unreachable;
-    if (unreachable.empty()) return SetCondition(draft, "Ready", "True", "Serving", message);
-    return SetCondition(draft, "Ready", "False", "NotReachable", fmt::format("{}; {}", message, unreachable));
+    if (!unreachable.empty())
+      return SetCondition(draft, "Ready", "False", "NotReachable", fmt::format("{}; {}", message, unreachable));
+    if (WasReady(draft) || IsRouted(draft)) return SetCondition(draft, "Ready", "True", "Serving", message);
+    return SetCondition(draft, "Ready", "False", kRouting, message + kNotRouted);
   }
   if (draft.NodesCount() == 0) return SetCondition(draft, "Ready", "False", "NoNodes", draft.WhyNoNodes());
   if (!draft.Target()) {
@@ -137,6 +156,12 @@ void DescribeReconciling(Draft& draft, bool resting) {
     const bool is_late = *late == Duration(0);
     return SetCondition(draft, "Reconciling", is_late ? "False" : "True", is_late ? kNodesLate : "Loading",
                         ReadyCount(draft, draft.status().stable_version));
+  }
+  const api::Condition* reconciling = ConditionBefore(draft, "Reconciling");
+  const bool is_settled = reconciling != nullptr && reconciling->status == "False" && draft.KeepsRoutes();
+  if (resting && draft.status().stable_version != 0 && !is_settled && !IsRouted(draft)) {
+    return SetCondition(draft, "Reconciling", "True", kRouting,
+                        ReadyCount(draft, draft.status().stable_version) + kNotRouted);
   }
   SetCondition(draft, "Reconciling", resting ? "False" : "True", std::string(RolloutPhaseName(draft.rollout().phase)),
                resting ? "" : draft.ReportsOn(draft.rollout().candidate));

@@ -51,6 +51,11 @@ Draft::Draft(const api::Model& model, const Observed& observed, TimePoint now)
   fleet_ = MakeNodeNames(std::move(names));
 }
 
+bool Draft::KeepsRoutes() const {
+  return before().stable_version == status_.stable_version && before().rollout.phase == status_.rollout.phase &&
+         before().observed_generation == generation();
+}
+
 std::optional<int64_t> Draft::Target() const { return spec().version ? spec().version : observed_.latest_version; }
 
 // Nodes that have not connected may exist, for example as pods that are pending.

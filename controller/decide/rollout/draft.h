@@ -15,6 +15,9 @@ class Draft {
   const api::ModelSpec& spec() const { return model_.spec; }
   const api::Rollout& policy() const { return model_.spec.rollout; }
   const Observed& observed() const { return observed_; }
+  const api::ModelStatus& before() const { return model_.status; }
+  // Whether nothing has changed that the routes of requests depend on.
+  bool KeepsRoutes() const;
   int64_t generation() const { return model_.metadata.generation; }
   const std::string& uid() const { return model_.metadata.uid; }
   TimePoint now() const { return now_; }

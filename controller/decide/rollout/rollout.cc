@@ -121,6 +121,11 @@ std::optional<Duration> Sooner(std::optional<Duration> a, std::optional<Duration
   return std::min(*a, *b);
 }
 
+// Whether nodes do not route requests yet as the status says.
+bool AwaitsRouting(const api::ModelStatus& status) {
+  return std::ranges::find(status.conditions, kRouting, &api::Condition::reason) != status.conditions.end();
+}
+
 }  // namespace
 
 void Load(Draft& draft) {
@@ -204,7 +209,9 @@ Decision Decide(const api::Model& model, const Observed& observed, TimePoint now
                     draft.rollout().weight_percent < before.weight_percent);
   decision.placement = PlacementOf(draft);
   decision.events = draft.events();
-  decision.check_again_in = draft.status().commands.empty()
+  decision.awaits_routing = AwaitsRouting(draft.status());
+  const bool is_untold = decision.awaits_routing && !draft.KeepsRoutes();
+  decision.check_again_in = draft.status().commands.empty() && !is_untold
                                 ? Sooner(Sooner(CheckAgainIn(draft), WarmEndsIn(draft)), CheckGoldenSetIn(draft))
                                 : Duration(0);
   decision.evidence_used = evidence_used;

@@ -10,7 +10,7 @@
 //   draining: [b]; departing: [c]; oldNodes: [a], whose release does not know match rules; rules: {a: {refused: true,
 //             message: why}}
 //   noFleet:  the message that says why the Model has no fleet
-//   filesChanged: {"2": 80s}
+//   filesChanged: {"2": 80s}; untold: [a]
 //   latest:   3; fleetSeen: {uid: f, generation: 1, nodes: 3}, as observedFleet in the status
 //   window:   {candidate: {requests: 10, errors: 1, nonFinite: 0, ms: 50, bins: {salt: s, requests: 100, bad: 1}},
 //             stable: {...}}; each bin has these counts. candidate: {pairs: {count: 10, mismatched: 1, mismatch: why,
@@ -138,6 +138,7 @@ Observed ObservedFrom(const Json& json) {
   observed.fleet_seen = {Get<std::string>(fleet, "uid", ""), Get<int64_t>(fleet, "generation", 0),
                          Get(fleet, "nodes", 0)};
   observed.no_fleet = Get<std::string>(json, "noFleet", "");
+  for (const Json& node : Child(json, "untold")) observed.untold.push_back(node.get<std::string>());
   if (const Json& latest = Child(json, "latest"); !latest.is_null()) observed.latest_version = latest.get<int64_t>();
   for (const auto& [version, _] : Child(json, "filesChanged").items())
     observed.files_changed_at[std::stoll(version)] = golden::TimeOf(Child(json, "filesChanged"), version.c_str());
@@ -165,6 +166,7 @@ api::Model ModelFrom(const Json& json) {
                     .annotations = {}};
   model.spec = SpecFrom(Child(json, "spec"));
   model.status = *api::ModelStatusFromJson(Child(json, "status"));
+  if (!json.contains("generation")) model.status.observed_generation = model.metadata.generation;
   if (const Json& evidence = Child(json, "evidence"); !evidence.is_null()) {
     const Json past = json.contains("baseline") ? Child(json, "baseline") : Json{{"requests", 1000}, {"errors", 10}};
     const api::ModelSpec spec = json.contains("evidenceSpec") ? SpecFrom(Child(json, "evidenceSpec")) : model.spec;

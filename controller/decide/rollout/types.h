@@ -104,6 +104,8 @@ struct Observed {
   std::vector<NodeSeen> nodes;
   // Whether nodes are left out of `nodes` because their newest report is about a deleted model of the same name.
   bool awaits_reports = false;
+  // Connected nodes that have not confirmed yet that they route requests by the newest state that they were sent.
+  std::vector<std::string> untold{};
   // All nodes of the fleet that are not draining, whether or not they report the model. Shared by all models, because
   // in a large fleet most nodes do not report a given model. nullptr stands for the nodes in `nodes`.
   std::shared_ptr<const NodeNames> fleet;
@@ -164,6 +166,8 @@ struct Decision {
   // that status is stored or kept to be stored later. If not, the windows keep growing: evidence is used about once a
   // second, not in each reconciliation.
   bool evidence_used = false;
+  // Whether the nodes must confirm that they route requests by this decision before the Model is as wanted.
+  bool awaits_routing = false;
   // When to decide again even if nothing changes; nullopt: only after a change.
   std::optional<Duration> check_again_in;
 };
