@@ -16,6 +16,13 @@ const api::Condition* StallThatBegins(const std::vector<api::Condition>& before,
   return FindStalled(before) == nullptr ? FindStalled(now) : nullptr;
 }
 
+// What holds up the rollout that is under way; "" if nothing does.
+std::string HeldUpBy(const api::ModelStatus& status) {
+  const auto found = std::ranges::find(status.conditions, "Reconciling", &api::Condition::type);
+  const bool is_held = found != status.conditions.end() && IsUnderWay(status.rollout.phase);
+  return is_held ? found->message : "";
+}
+
 }  // namespace
 
 std::vector<Event> EventsOf(const api::Model& before, const api::ModelStatus& now,
@@ -28,6 +35,11 @@ std::vector<Event> EventsOf(const api::Model& before, const api::ModelStatus& no
   const api::Condition* stalled = StallThatBegins(before.status.conditions, now.conditions);
   if (stalled != nullptr && std::ranges::none_of(decided, &rollout::Event::warning))
     events.push_back({key, before.metadata.uid, true, stalled->reason, stalled->message});
+  const std::string why = HeldUpBy(now);
+  const bool was_held = now.rollout.id == before.status.rollout.id && !HeldUpBy(before.status).empty();
+  if (!why.empty() && !was_held)
+    events.push_back(
+        {key, before.metadata.uid, true, "HeldUp", fmt::format("version {}: {}", now.rollout.candidate, why)});
   return events;
 }
 

@@ -59,6 +59,28 @@ TEST(EventsOfAModel, ReportStalledOnceUnlessADecisionIsAWarning) {
   EXPECT_EQ(told[0].reason, "RolledBack");
 }
 
+TEST(EventsOfAModel, ReportOnceWhatHoldsARolloutUp) {
+  const auto held = [](int attempt, const std::string& why) {
+    api::Model model = Model("False");
+    model.status.rollout.id = fmt::format("u/3/{}", attempt);
+    model.status.rollout.phase = api::RolloutPhase::kValidating;
+    model.status.rollout.candidate = 3;
+    model.status.conditions.push_back({"Reconciling", "True", "Validating", why, 1, {}});
+    return model;
+  };
+  const auto begins = EventsOf(held(1, ""), held(1, "node a: no directory of version 3").status, {});
+  ASSERT_EQ(begins.size(), 1);
+  EXPECT_TRUE(begins[0].warning);
+  EXPECT_EQ(begins[0].reason, "HeldUp");
+  EXPECT_EQ(begins[0].message, "version 3: node a: no directory of version 3");
+  EXPECT_TRUE(EventsOf(held(1, "node a: why"), held(1, "node a: why; node b: why").status, {}).empty());
+  EXPECT_TRUE(EventsOf(held(1, "node a: why"), held(1, "").status, {}).empty());
+  EXPECT_EQ(EventsOf(held(1, "node a: why"), held(2, "node a: why").status, {}).size(), 1) << "another attempt";
+  api::Model serves = held(1, "version 3 is ready on 1 of 2 nodes");
+  serves.status.rollout.phase = api::RolloutPhase::kCompleted;
+  EXPECT_TRUE(EventsOf(held(1, ""), serves.status, {}).empty()) << "no rollout is under way";
+}
+
 TEST(EventsOfAModel, ReportEachPhaseAlsoOfTheFirstVersion) {
   const std::vector<rollout::Event> decided = {
       {false, "Started", "", 0}, {false, "Validated", "", 0}, {false, "Promoted", "", 100}};

@@ -97,15 +97,14 @@ Result<Reconciliation> FleetReconciler::ReconcileFleet(const api::Key& key, Flee
   MoveConnections(fleet, memory, node_infos);
   WriteTargets();
   const fleet::Progress progress = shared_.deps.fleet.ProgressOf(fleet);
-  if (!waits) {
-    QueueChangedModels(memory, {wanted.metadata.uid, wanted.metadata.generation, replicas}, progress.unreachable);
-  }
   // The status comes last, so that a failing status write does not block the steps above.
   FleetSeen seen = FleetSeenOf(wanted, node_infos, addresses, scaling);
   seen.returning = ReturningNodes(memory);
   seen.silent = SilentNodes(fleet, node_infos);
   seen.wanted = replicas;
   seen.progress = progress;
+  const api::ObservedFleet observed{wanted.metadata.uid, wanted.metadata.generation, replicas};
+  if (!waits) QueueChangedModels(memory, {observed, progress.unreachable, TroubleOf(seen)});
   next.status = DescribeFleet(next, seen, shared_.deps.clock.Now());
   const MonotonicPoint now = shared_.deps.timer.Now();
   const MonotonicPoint may_write_at = memory.status_at + PauseOf(node_infos.size());
@@ -188,12 +187,14 @@ FleetSeen FleetReconciler::FleetSeenOf(const api::ServingFleet& object, const st
 }
 
 // Schedules the Models for which something changed: the fleet object, its wanted number of nodes, whether its address
-// answers, the reports of nodes, or the set of nodes.
-void FleetReconciler::QueueChangedModels(FleetMemory& memory, const api::ObservedFleet& observed,
-                                         const std::string& unreachable) {
+// answers, why it has no node, the reports of nodes, or the set of nodes.
+void FleetReconciler::QueueChangedModels(FleetMemory& memory, const FleetNews& news) const {
   const Changes changes = std::exchange(memory.changes, {});
-  const bool is_other_object = std::exchange(memory.observed, observed) != observed;
-  if (std::exchange(memory.unreachable, unreachable) != unreachable || is_other_object) {
+  const bool is_other_object = std::exchange(memory.observed, news.observed) != news.observed;
+  const bool has_other_trouble = std::exchange(memory.trouble, news.trouble) != news.trouble;
+  const bool has_no_nodes = memory.book.staying()->names.empty();
+  if (std::exchange(memory.unreachable, news.unreachable) != news.unreachable || is_other_object ||
+      (has_other_trouble && has_no_nodes)) {
     for (const auto& [_, models] : memory.models) shared_.QueueAll(models);
     return;
   }
@@ -219,7 +220,7 @@ Outcome FleetReconciler::RemoveFleet(const std::string& fleet) {
   if (!memory.removal) memory.removal = Removal{now};
   shared_.ReadNodes(fleet, memory, shared_.deps.fleet.Nodes(fleet));
   memory.awaited.clear();
-  QueueChangedModels(memory, {}, shared_.deps.fleet.ProgressOf(fleet).unreachable);
+  QueueChangedModels(memory, {.unreachable = shared_.deps.fleet.ProgressOf(fleet).unreachable});
   // As long as nodes remain, `fleet` reports each exit of a node, which causes another call of RemoveFleet.
   const Status removed = shared_.deps.fleet.Remove(fleet);
   EndConnections(fleet, *memory.removal);

@@ -42,7 +42,13 @@ class FleetReconciler final : public KindReconciler {
   void MoveConnections(const std::string& fleet, FleetMemory& memory, const std::vector<fleet::NodeInfo>& node_infos);
   FleetSeen FleetSeenOf(const api::ServingFleet& object, const std::vector<fleet::NodeInfo>& node_infos,
                         const Result<fleet::Addresses>& addresses, const Scaling& scaling) const;
-  void QueueChangedModels(FleetMemory& memory, const api::ObservedFleet& observed, const std::string& unreachable);
+  // What Models say of their fleet.
+  struct FleetNews {
+    api::ObservedFleet observed{};
+    std::string unreachable{};
+    std::string trouble{};
+  };
+  void QueueChangedModels(FleetMemory& memory, const FleetNews& news) const;
   void WriteTargets();
   std::set<std::string> ReturningNodes(const FleetMemory& memory) const;
   std::set<std::string> SilentNodes(const std::string& fleet, const std::vector<fleet::NodeInfo>& node_infos);

@@ -458,6 +458,27 @@ TEST_F(ReachableFleet, ReadyMeansThatItsAddressAnswers) {
   EXPECT_EQ(ready().status, "False");
 }
 
+TEST_F(ReachableFleet, AModelWithoutNodesSaysWhyItsFleetHasNone) {
+  ApplyModel("m");
+  Settle();
+  const auto ready = [&] {
+    const auto conditions = StatusOf("m").conditions;
+    return std::ranges::find(conditions, "Ready", &api::Condition::type)->message;
+  };
+  EXPECT_EQ(ready(), "no node of fleet cpu is connected");
+  processes_.nodes.at("default.cpu-0").trouble = "Unschedulable: no PVC";
+  Settle();
+  EXPECT_EQ(ready(), "no node of fleet cpu is connected; default.cpu-0: Unschedulable: no PVC");
+  nodes_.Attach("default.cpu-0", {{"m", 1}});
+  Settle();
+  Settle();
+  EXPECT_EQ(ready(), "version 1 is ready on 1 of 1 nodes");
+  const int writes = disk_->writes[ModelKey("m")];
+  processes_.nodes.at("default.cpu-0").trouble = "ImagePullBackOff";
+  Settle();
+  EXPECT_EQ(disk_->writes[ModelKey("m")], writes) << "the fleet has a node";
+}
+
 TEST_F(ReachableFleet, ADeletedFleetEndsConnectionsAtOnceAndRefusesNewOnesSoon) {
   ApplyModel("m");
   Settle();

@@ -104,7 +104,21 @@ void LimitNodes(std::vector<api::FleetNodeStatus>& nodes) {
   std::ranges::sort(nodes, {}, &api::FleetNodeStatus::name);
 }
 
+// The condition is Unknown while no node has reported: then it says nothing about the disks.
+api::Condition StorageCondition(const FleetSeen& seen) {
+  const auto has_reported = [&](const fleet::NodeInfo& process) { return seen.nodes->contains(process.node); };
+  if (std::ranges::none_of(seen.processes, has_reported))
+    return {"StorageWritable", "Unknown", "NoReports", "no node has reported yet", 0, {}};
+  const std::string trouble = StorageTrouble(seen);
+  if (!trouble.empty()) return {"StorageWritable", "False", "CannotWrite", trouble, 0, {}};
+  return {"StorageWritable", "True", "Writable", "", 0, {}};
+}
+
 }  // namespace
+
+std::string TroubleOf(const FleetSeen& seen) {
+  return seen.addresses ? ScalingTrouble(seen) : seen.addresses.error().message;
+}
 
 api::ServingFleetStatus DescribeFleet(const api::ServingFleet& before, const FleetSeen& seen, TimePoint now) {
   api::ServingFleetStatus status = before.status;
@@ -149,20 +163,20 @@ api::ServingFleetStatus DescribeFleet(const api::ServingFleet& before, const Fle
                        : "VersionsMove",
       scaling.empty() ? departing : scaling);
   const bool stalled = !seen.addresses || !scaling.empty();
-  set("Stalled", stalled,
-      HasReservedName(seen) ? "ReservedName"
-      : stalled             ? "NeedsHelp"
-                            : "None",
-      seen.addresses ? scaling : seen.addresses.error().message);
+  set("Stalled", stalled, HasReservedName(seen) ? "ReservedName" : stalled ? "NeedsHelp" : "None", TroubleOf(seen));
   const bool leave = status.replicas > seen.wanted;
   const std::string progress = !ready || (scaled && !leave) ? reason : scaled ? "NodesLeave" : "VersionsMove";
   set("Reconciling", !stalled && !(ready && scaled && !leave), progress, "");
   set("ManifestAccepted", !seen.manifest, seen.manifest ? seen.manifest->reason : "Applied",
       seen.manifest ? seen.manifest->message : "");
   set("ModelsReadable", seen.unreadable.empty(), seen.unreadable.empty() ? "Readable" : "Damaged",
-      api::JoinSentences(seen.unreadable, {.noun = "Model"}));
-  const std::string storage = StorageTrouble(seen);
-  set("StorageWritable", storage.empty(), storage.empty() ? "Writable" : "CannotWrite", storage);
+      seen.unreadable.empty()
+          ? "the controller can read all Model objects (this says nothing about the files of models)"
+          : api::JoinSentences(seen.unreadable, {.noun = "Model"}));
+  api::Condition storage = StorageCondition(seen);
+  storage.observed_generation = status.observed_generation;
+  storage.last_transition = now;
+  SetCondition(status.conditions, storage);
   return status;
 }
 

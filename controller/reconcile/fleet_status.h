@@ -38,6 +38,10 @@ struct FleetSeen {
   std::vector<api::Sentence> unreadable{};  // Unreadable Models in the namespaces that the fleet serves, and why.
 };
 
+// Why the fleet cannot be set up or cannot have the nodes that it should have, and needs help; "" if there is no
+// problem.
+std::string TroubleOf(const FleetSeen& seen);
+
 // Returns the status of `before`, updated with `seen`. The field `autoscale` is unchanged.
 api::ServingFleetStatus DescribeFleet(const api::ServingFleet& before, const FleetSeen& seen, TimePoint now);
 

@@ -91,6 +91,18 @@ TEST(DescribeFleet, NamesTheNodesThatCannotWriteTheirDisks) {
   EXPECT_EQ(ConditionOf(status, "Stalled").status, "False");
 }
 
+TEST(DescribeFleet, WhetherDisksCanBeWrittenIsUnknownUntilANodeReports) {
+  const std::map<std::string, KnownNode> none;
+  FleetSeen seen{.nodes = &none, .addresses = fleet::Addresses{}, .wanted = 1};
+  seen.processes = {Pod(0, "Unschedulable: persistentvolumeclaim \"models\" not found")};
+  const api::Condition storage = ConditionOf(DescribeFleet({}, seen, {}), "StorageWritable");
+  EXPECT_EQ(storage.status, "Unknown");
+  EXPECT_EQ(storage.reason, "NoReports");
+  EXPECT_THAT(ConditionOf(DescribeFleet({}, seen, {}), "ModelsReadable").message, EndsWith("the files of models)"));
+  const auto nodes = ReadyNodes(1);
+  EXPECT_EQ(ConditionOf(DescribeFleet({}, SeenReady(nodes, 2), {}), "StorageWritable").status, "True");
+}
+
 TEST(DescribeFleet, ANodeThatWaitsForOthersToTakeOverItsVersionsNeedsNoHelp) {
   const std::map<std::string, KnownNode> no_nodes;
   FleetSeen seen{.nodes = &no_nodes, .addresses = fleet::Addresses{}, .departing = {{"node a stays: ", "why"}}};

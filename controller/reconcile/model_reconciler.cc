@@ -413,6 +413,7 @@ rollout::Observed ModelReconciler::Observe(const api::Model& model, const ModelM
   observed.fleet = fleet.book.staying();
   observed.no_fleet = WhyNoFleet(memory.fleet);
   observed.fleet_seen = shared_.ObservedFleetOf(memory.fleet);
+  observed.fleet_trouble = fleet.trouble;
   observed.unreachable = shared_.WhyUnreachable(memory.fleet);
   if (const FleetBook::ReportsByNode* reports = fleet.book.ReportsFor(memory.served_name); reports != nullptr) {
     for (const auto& [name, said] : *reports) {

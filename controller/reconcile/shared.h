@@ -117,6 +117,7 @@ struct FleetMemory {
   std::optional<api::ObservedFleet> observed{};
   // Progress::unreachable for which all Models were last scheduled; nullopt: not known yet.
   std::optional<std::string> unreachable{};
+  std::string trouble{};            // TroubleOf the fleet in its last reconciliation.
   std::set<std::string> awaited{};  // Nodes started before this controller that have not reported yet.
   FleetBook book;
   bool nodes_were_read = false;

@@ -76,14 +76,15 @@ def test_a_status_with_an_unknown_field_is_rejected(api, model):
 def test_kubectl_shows_columns_and_accepts_short_names(control_plane, api, fleet, model):
     ready = {"type": "Ready", "status": "True", "reason": "Serving", "message": "it is", "lastTransitionTime": "2026-01-02T03:04:05.678Z"}
     write_status(api, "Model", "digits", {
-        "stableVersion": 2, "rollout": {"phase": "Step", "candidate": 3, "weight": 12.5}, "conditions": [ready]})
+        "stableVersion": 2, "rollout": {"phase": "Step", "candidate": 3, "weight": 12.5}, "conditions": [ready, {
+            **ready, "type": "Reconciling", "reason": "Step", "message": "noNode"}]})
     write_status(api, "ServingFleet", "cpu", {
         "replicas": 3, "readyReplicas": 2, "grpcAddress": "longshore-cpu.default:8500", "restAddress": "longshore-cpu.default:8501",
         "autoscale": {"desired": 3, "reason": "QueueDelay"}, "conditions": [{**ready, "status": "False", "reason": "NodesNotReady"}, {
             **ready, "type": "Stalled", "reason": "NeedsHelp", "message": "PodsPending"}]})
-    assert [row[:-1] for row in rows(control_plane.kubectl("get", "lsm"))] == [
-        ["NAME", "FLEET", "READY", "REASON", "STABLE", "WANTED", "ROLLOUT", "CANDIDATE", "WEIGHT"],
-        ["digits", "cpu", "True", "Serving", "2", "3", "Step", "3", "12.5"]]
+    assert [row[:9] + row[10:] for row in rows(control_plane.kubectl("get", "lsm"))] == [
+        ["NAME", "FLEET", "READY", "REASON", "STABLE", "WANTED", "ROLLOUT", "CANDIDATE", "WEIGHT", "WHY"],
+        ["digits", "cpu", "True", "Serving", "2", "3", "Step", "3", "12.5", "noNode"]]
     assert [row[:9] + row[10:] for row in rows(control_plane.kubectl("get", "lsf"))] == [
         ["NAME", "READY", "REASON", "NODES", "READY-NODES", "WANTED", "SIGNAL", "GRPC", "REST", "WHY"],
         ["cpu", "False", "NodesNotReady", "3", "2", "3", "QueueDelay", "longshore-cpu.default:8500", "longshore-cpu.default:8501",

@@ -84,7 +84,9 @@ std::string ServesText(const api::Model& model, TimePoint now) {
   const api::ModelStatus& status = model.status;
   const api::Condition* ready = Find(status, "Ready");
   const std::string readiness = ready == nullptr ? "" : Line(Sentence(ready->message));
-  if (status.stable_version == 0) return Line("No version serves yet.") + readiness;
+  // Why a first version is not loaded is said where the rollout or the failed version is explained.
+  if (status.stable_version == 0)
+    return Line("No version serves yet.") + (ready != nullptr && ready->reason == "NotLoaded" ? "" : readiness);
   const double weight = IsUnderWay(status.rollout.phase) ? status.rollout.weight_percent : 0;
   const char* gets = ready != nullptr && ready->status == "False" ? "is to get" : "gets";
   std::string text =
@@ -172,7 +174,9 @@ std::string AfterDeadline(const api::Model& model) {
 // Says when the rollout ends if what the nodes report is not resolved. Returns "" if they report nothing, or if the
 // phase has no deadline.
 std::string DeadlineSentence(const api::Model& model, TimePoint now) {
-  if (CauseOf(model).empty() || !HasDeadline(model)) return "";
+  const api::Condition* ready = Find(model.status, "Ready");
+  const bool awaits_nodes = ready != nullptr && ready->reason == "NoNodes";  // The deadline does not count meanwhile.
+  if (CauseOf(model).empty() || awaits_nodes || !HasDeadline(model)) return "";
   const Duration deadline = model.spec.rollout.progress_deadline;
   const Duration left = model.status.rollout.step_started_at + deadline - now;
   return fmt::format("The rollout goes on when this is resolved; otherwise, in {} (progressDeadline is {}), {}.",

@@ -21,5 +21,13 @@ TEST(ModelsTable, NamesAVersionThatServesAndFailsItsGoldenSet) {
   EXPECT_THAT(ModelsTable({model}, {}), HasSubstr("version 2 fails its golden set on 1 of 3 nodes\n"));
 }
 
+TEST(ModelsTable, SaysWhyAModelThatNeverServedHasNoNodes) {
+  api::Model model;
+  model.metadata.name = "digits";
+  model.status.conditions = {{"Ready", "False", "NoNodes", "no node of fleet cpu is connected; cpu-0: no PVC", 1, {}}};
+  EXPECT_THAT(ModelsTable({model}, {}),
+              HasSubstr("no version serves: no node of fleet cpu is connected; cpu-0: no PVC\n"));
+}
+
 }  // namespace
 }  // namespace longshore::cli::text

@@ -155,7 +155,7 @@ std::string WhyNothingServes(const api::Model& model) {
   static const std::set<std::string> kReasons = {"NoFleet", "NoNodes", "NotLoaded"};
   const api::Condition* ready = Find(model.status.conditions, "Ready");
   const bool serves_nothing = ready != nullptr && ready->status == "False" && kReasons.contains(ready->reason);
-  return model.status.stable_version != 0 && serves_nothing ? ready->message : "";
+  return serves_nothing ? ready->message : "";
 }
 
 bool FailsGoldenSet(const api::Model& model) {

@@ -108,6 +108,22 @@ bool WasReady(const Draft& draft) {
 // Whether all nodes route requests by this decision. They are told of a change after its status is stored.
 bool IsRouted(const Draft& draft) { return draft.KeepsRoutes() && draft.observed().untold.empty(); }
 
+std::string FailedText(const api::FailedVersion& failed) {
+  return fmt::format("version {} failed: {}", failed.version, failed.message);
+}
+
+// Names the cause, because many tools show only the condition Ready. Requires that the Model has a target.
+std::string WhyNotLoaded(const Draft& draft) {
+  const int64_t stable = draft.status().stable_version;
+  if (stable != 0) return fmt::format("version {} is not ready on any node{}", stable, draft.ReportsFor(stable));
+  const int64_t target = *draft.Target();
+  const std::string none = "no version has been loaded yet";
+  if (const auto source = draft.FindSourceProblem(); source && source->is_on_no_node)
+    return none + "; " + source->message;
+  const api::FailedVersion* failed = draft.FailureOf(target);
+  return failed != nullptr ? none + "; " + FailedText(*failed) : none + draft.ReportsFor(target);
+}
+
 void DescribeReady(Draft& draft) {
   const std::string& no_fleet = draft.observed().no_fleet;
   if (!no_fleet.empty()) return SetCondition(draft, "Ready", "False", "NoFleet", no_fleet);
@@ -130,18 +146,7 @@ void DescribeReady(Draft& draft) {
                         fmt::format("no node has found a version under {}{}", draft.spec().source_uri,
                                     source ? "; " + source->message : ""));
   }
-  SetCondition(
-      draft, "Ready", "False", "NotLoaded",
-      stable == 0 ? "no version has been loaded yet" : fmt::format("version {} is not ready on any node", stable));
-}
-
-// Sets the conditions of a model that cannot start a rollout because of its source, for example because no node has the
-// archive.
-void DescribeBlocked(Draft& draft, const Draft::SourceProblem& source) {
-  const bool on_its_way = source.reason == "Fetching";
-  SetCondition(draft, "Reconciling", on_its_way ? "True" : "False", source.reason, source.message);
-  SetCondition(draft, "Stalled", on_its_way ? "False" : "True", on_its_way ? "None" : source.reason,
-               on_its_way ? "" : source.message);
+  SetCondition(draft, "Ready", "False", "NotLoaded", WhyNotLoaded(draft));
 }
 
 void DescribeSource(Draft& draft) {
@@ -149,46 +154,74 @@ void DescribeSource(Draft& draft) {
   draft.SetProblemCondition("SourceReady", source ? source->reason : "", source ? source->message : "");
 }
 
+// The problem of the source that keeps a Model from starting a rollout, for example because no node has the archive.
+std::optional<Draft::SourceProblem> FindBlockingSource(const Draft& draft) {
+  if (draft.FleetIsMissedIn() == Duration(0)) return std::nullopt;
+  const auto source = draft.FindSourceProblem();
+  const bool blocks = source && (source->is_on_no_node || source->reason == "OtherSource");
+  return blocks && !IsUnderWay(draft.status().rollout.phase) ? source : std::nullopt;
+}
+
+bool IsOnItsWay(const Draft::SourceProblem& source) { return source.reason == "Fetching"; }
+
+void DescribeStalled(Draft& draft) {
+  if (draft.FleetIsMissedIn() == Duration(0))
+    return SetCondition(draft, "Stalled", "True", "NoFleet", draft.observed().no_fleet);
+  const auto source = FindBlockingSource(draft);
+  if (source && !IsOnItsWay(*source)) return SetCondition(draft, "Stalled", "True", source->reason, source->message);
+  const std::optional<int64_t> target = draft.Target();
+  const api::FailedVersion* failed = target ? draft.FailureOf(*target) : nullptr;
+  const bool resting = !IsUnderWay(draft.rollout().phase);
+  if (!source && resting && failed != nullptr && *target != draft.status().stable_version)
+    return SetCondition(draft, "Stalled", "True", failed->reason, FailedText(*failed));
+  SetCondition(draft, "Stalled", "False", "None", "");
+}
+
+// What keeps the Model from being as its spec wants it; "" if nothing does. Requires the conditions Ready and Stalled.
+std::string HeldUpBy(const Draft& draft) {
+  const auto message_if = [&](const char* type, const char* status) {
+    const auto found = std::ranges::find(draft.status().conditions, type, &api::Condition::type);
+    return found->status == status ? found->message : "";
+  };
+  if (const std::string stalled = message_if("Stalled", "True"); !stalled.empty()) return stalled;
+  if (const auto source = FindBlockingSource(draft)) return source->message;
+  const api::RolloutStatus& rollout = draft.status().rollout;
+  const bool under_way = IsUnderWay(rollout.phase);
+  if (under_way && draft.NodesCount() > 0) return draft.ReportsOn(rollout.candidate);
+  const std::string not_ready = message_if("Ready", "False");
+  if (!not_ready.empty() || under_way) return not_ready;
+  return MissingNodesAreLateIn(draft) ? ReadyCount(draft, draft.status().stable_version) : "";
+}
+
 // For tools that follow kstatus: Reconciling is True until the object matches its spec, and the nodes of its fleet have
-// the version. Its message is what holds the rollout up.
-void DescribeReconciling(Draft& draft, bool resting) {
+// the version. Its message is what holds the Model up, whether or not the controller still works on it.
+void DescribeReconciling(Draft& draft) {
+  const std::string why = HeldUpBy(draft);
+  if (const auto source = FindBlockingSource(draft))
+    return SetCondition(draft, "Reconciling", IsOnItsWay(*source) ? "True" : "False", source->reason, why);
   if (const auto late = MissingNodesAreLateIn(draft)) {
     const bool is_late = *late == Duration(0);
-    return SetCondition(draft, "Reconciling", is_late ? "False" : "True", is_late ? kNodesLate : "Loading",
-                        ReadyCount(draft, draft.status().stable_version));
+    return SetCondition(draft, "Reconciling", is_late ? "False" : "True", is_late ? kNodesLate : "Loading", why);
   }
+  const bool under_way = IsUnderWay(draft.rollout().phase);
   const api::Condition* reconciling = ConditionBefore(draft, "Reconciling");
   const bool is_settled = reconciling != nullptr && reconciling->status == "False" && draft.KeepsRoutes();
-  if (resting && draft.status().stable_version != 0 && !is_settled && !IsRouted(draft)) {
+  if (!under_way && draft.status().stable_version != 0 && !is_settled && !IsRouted(draft)) {
     return SetCondition(draft, "Reconciling", "True", kRouting,
                         ReadyCount(draft, draft.status().stable_version) + kNotRouted);
   }
-  SetCondition(draft, "Reconciling", resting ? "False" : "True", std::string(RolloutPhaseName(draft.rollout().phase)),
-               resting ? "" : draft.ReportsOn(draft.rollout().candidate));
+  SetCondition(draft, "Reconciling", under_way ? "True" : "False", std::string(RolloutPhaseName(draft.rollout().phase)),
+               why);
 }
 
 void DescribeProgress(Draft& draft) {
   const api::RolloutStatus& rollout = draft.rollout();
-  const std::string phase(api::RolloutPhaseName(rollout.phase));
-  const std::optional<int64_t> target = draft.Target();
-  const api::FailedVersion* failed = target ? draft.FailureOf(*target) : nullptr;
-  const bool resting = rollout.phase == RolloutPhase::kNone || rollout.phase == RolloutPhase::kCompleted ||
-                       rollout.phase == RolloutPhase::kRolledBack;
-  const std::string message = resting ? ""
-                                      : fmt::format("version {} at {:g}%{}", rollout.candidate, rollout.weight_percent,
-                                                    draft.ReportsFor(rollout.candidate));
-  SetCondition(draft, "Progressing", resting ? "False" : "True", phase, message);
-  DescribeReconciling(draft, resting);
-  if (draft.FleetIsMissedIn() == Duration(0))
-    return SetCondition(draft, "Stalled", "True", "NoFleet", draft.observed().no_fleet);
-  const auto source = draft.FindSourceProblem();
-  if (resting && source && (source->is_on_no_node || source->reason == "OtherSource"))
-    return DescribeBlocked(draft, *source);
-  if (resting && failed != nullptr && *target != draft.status().stable_version) {
-    return SetCondition(draft, "Stalled", "True", failed->reason,
-                        fmt::format("version {} failed: {}", failed->version, failed->message));
-  }
-  SetCondition(draft, "Stalled", "False", "None", "");
+  const bool under_way = IsUnderWay(rollout.phase);
+  const std::string message = under_way ? fmt::format("version {} at {:g}%{}", rollout.candidate,
+                                                      rollout.weight_percent, draft.ReportsFor(rollout.candidate))
+                                        : "";
+  SetCondition(draft, "Progressing", under_way ? "True" : "False", std::string(RolloutPhaseName(rollout.phase)),
+               message);
 }
 
 }  // namespace
@@ -199,6 +232,8 @@ void Describe(Draft& draft) {
   DescribeNodes(draft);
   DescribeReady(draft);
   DescribeProgress(draft);
+  DescribeStalled(draft);
+  DescribeReconciling(draft);
   DescribeFiles(draft);
   DescribeSource(draft);
   DescribeLabels(draft);

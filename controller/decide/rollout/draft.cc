@@ -61,7 +61,8 @@ std::optional<int64_t> Draft::Target() const { return spec().version ? spec().ve
 // Nodes that have not connected may exist, for example as pods that are pending.
 std::string Draft::WhyNoNodes() const {
   if (!observed_.no_fleet.empty()) return observed_.no_fleet;
-  return fmt::format("no node of fleet {} is connected", model_.spec.fleet);
+  const std::string& trouble = observed_.fleet_trouble;
+  return fmt::format("no node of fleet {} is connected{}{}", model_.spec.fleet, trouble.empty() ? "" : "; ", trouble);
 }
 
 std::optional<Duration> Draft::FleetIsMissedIn() const {

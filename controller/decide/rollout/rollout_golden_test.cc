@@ -9,7 +9,7 @@
 //             {records: 9, passed: 8, at: 90s, request: id}; goldenDue: 90s
 //   draining: [b]; departing: [c]; oldNodes: [a], whose release does not know match rules; rules: {a: {refused: true,
 //             message: why}}
-//   noFleet:  the message that says why the Model has no fleet
+//   noFleet:  the message that says why the Model has no fleet; fleetTrouble: why the fleet needs help
 //   filesChanged: {"2": 80s}; untold: [a]
 //   latest:   3; fleetSeen: {uid: f, generation: 1, nodes: 3}, as observedFleet in the status
 //   window:   {candidate: {requests: 10, errors: 1, nonFinite: 0, ms: 50, bins: {salt: s, requests: 100, bad: 1}},
@@ -139,6 +139,7 @@ Observed ObservedFrom(const Json& json) {
                          Get(fleet, "nodes", 0)};
   observed.no_fleet = Get<std::string>(json, "noFleet", "");
   for (const Json& node : Child(json, "untold")) observed.untold.push_back(node.get<std::string>());
+  observed.fleet_trouble = Get<std::string>(json, "fleetTrouble", "");
   if (const Json& latest = Child(json, "latest"); !latest.is_null()) observed.latest_version = latest.get<int64_t>();
   for (const auto& [version, _] : Child(json, "filesChanged").items())
     observed.files_changed_at[std::stoll(version)] = golden::TimeOf(Child(json, "filesChanged"), version.c_str());

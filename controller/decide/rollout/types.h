@@ -111,6 +111,7 @@ struct Observed {
   std::shared_ptr<const NodeNames> fleet;
   api::ObservedFleet fleet_seen{};  // Its `nodes` may not all be connected yet.
   std::string no_fleet{};           // That the fleet does not exist; "": it does.
+  std::string fleet_trouble{};      // Why the fleet needs help of a person, for example to start its nodes; "": no.
   // Why clients do not reach the fleet yet although nodes are ready; "": they do.
   std::string unreachable{};
   // The highest version that a node finds in the source. Used only if the spec names no version.
