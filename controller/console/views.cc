@@ -242,7 +242,7 @@ Json ModelJson(const api::Model& model, const Snapshot& snapshot, TimePoint now)
   json["steps"] = StepsJson(model.spec.rollout);
   json["isUnderWay"] = is_under_way;
   json["waits"] = is_under_way ? text::WaitReason(model, now) : "";
-  json["verdict"] = text::VerdictText(model);
+  json["verdict"] = text::VerdictText(model, now);
   const auto evidence = EvidenceOf(model, now);
   json["limits"] = {{"errorDifference", evidence ? Short(evidence->error_limit) : Json()},
                     {"runTimeRatio", evidence ? Short(evidence->ratio_limit) : Json()}};

@@ -279,7 +279,7 @@ std::string RolloutText(const api::Model& model, TimePoint now) {
          (cause.empty() ? "" : Line("But " + cause + ".")) + Line(DeadlineSentence(model, now));
 }
 
-std::string VerdictText(const api::Model& model) {
+std::string VerdictText(const api::Model& model, TimePoint now) {
   const api::RolloutStatus& rollout = model.status.rollout;
   const api::Verdict& verdict = rollout.verdict;
   const bool is_compared = !verdict.result.empty() && verdict.reason != "NotStarted";
@@ -295,7 +295,9 @@ std::string VerdictText(const api::Model& model) {
   std::string text = verdict.result;
   if (!verdict.reason.empty()) text += " (" + verdict.reason + ")";
   if (!verdict.message.empty()) text += ": " + verdict.message;
-  return Line(text) + OutlookText(model);
+  const std::string age = AgeOfNumbers(model, now);
+  return Line(text) + OutlookText(model) +
+         Line(age.empty() ? "" : fmt::format("The numbers were last updated {} ago.", age));
 }
 
 std::string WaitReason(const api::Model& model, TimePoint now) {
@@ -324,7 +326,7 @@ std::string ExplainModel(const api::Model& model, TimePoint now, const std::stri
                     PairsText(rollout) + worst_pairs +
                         TextIfFalse(model.status, "PairsHaveRoom", "  Pairs have too little room ({1}): {0}\n")) +
             Section("The outputs", OutputsText(rollout));
-  text += Section("The verdict", VerdictText(model));
+  text += Section("The verdict", VerdictText(model, now));
   text += Section("The golden set", GoldenSetText(model, place));
   text += Section("What you can do now", OffersText(model, place, now));
   return text;

@@ -139,11 +139,13 @@ std::string Line(const char* name, const std::string& text) {
   return text.empty() ? "" : fmt::format("  {:<9} {}\n", name, text);
 }
 
-std::string VerdictInShort(const api::Model& model) {
+std::string VerdictInShort(const api::Model& model, TimePoint now) {
   const api::Verdict& verdict = model.status.rollout.verdict;
   const bool has_none = verdict.result.empty() || verdict.reason == "NotStarted";
   if (!api::IsUnderWay(model.status.rollout.phase) || has_none) return "";
-  return fmt::format("{} ({}): {}", verdict.result, verdict.reason, verdict.message);
+  const std::string age = AgeOfNumbers(model, now);
+  return fmt::format("{} ({}): {}{}", verdict.result, verdict.reason, verdict.message,
+                     age.empty() ? "" : fmt::format(" (the numbers were last updated {} ago)", age));
 }
 
 }  // namespace
@@ -212,7 +214,7 @@ std::string StatusOfModel(const api::Model& model, TimePoint now, const HostSeen
   text += Line("serves", ServesText(model));
   text += Line("wanted", model.spec.version ? fmt::format("version {}", *model.spec.version) : "the newest version");
   if (IsUnderWay(status.rollout.phase)) text += Line("waits", WaitReason(model, now));
-  text += Line("verdict", VerdictInShort(model));
+  text += Line("verdict", VerdictInShort(model, now));
   for (const api::Condition& condition : status.conditions) {
     if (IsTrouble(condition)) text += Line("trouble", condition.type + ": " + condition.message);
   }

@@ -151,6 +151,13 @@ std::string CauseOf(const api::Model& model) {
   return is_under_way && reconciling != nullptr && reconciling->status == "True" ? reconciling->message : "";
 }
 
+std::string AgeOfNumbers(const api::Model& model, TimePoint now) {
+  constexpr Duration kNew = std::chrono::seconds(5);
+  const api::RolloutStatus& rollout = model.status.rollout;
+  const bool has_numbers = IsUnderWay(rollout.phase) && rollout.evidence_used_at != TimePoint{};
+  return has_numbers && now - rollout.evidence_used_at >= kNew ? Age(rollout.evidence_used_at, now) : "";
+}
+
 std::string WhyNothingServes(const api::Model& model) {
   static const std::set<std::string> kReasons = {"NoFleet", "NoNodes", "NotLoaded"};
   const api::Condition* ready = Find(model.status.conditions, "Ready");

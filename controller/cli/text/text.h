@@ -29,8 +29,11 @@ std::string DescribeFleet(const api::ServingFleet& fleet, TimePoint now);
 // they report nothing.
 std::string CauseOf(const api::Model& model);
 
-// Why no version answers requests although the Model has a stable version, for example because its fleet does not
-// exist; "" if one does.
+// The age of the numbers of the rollout that is under way; "" if they are new. On a cluster the controller writes them
+// only now and then, unless it decides something.
+std::string AgeOfNumbers(const api::Model& model, TimePoint now);
+
+// Why no version answers requests, for example because the fleet does not exist; "" if one does.
 std::string WhyNothingServes(const api::Model& model);
 
 // Whether the version that serves fails its golden set.
