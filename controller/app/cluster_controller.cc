@@ -47,6 +47,11 @@ std::string MakeIdentity() {
   return fmt::format("{}_{:08x}{:08x}", host, random(), random());
 }
 
+// Models that only write the new number of nodes of their fleet use half of the requests that the controller may send.
+Duration ModelPause(const kube::ApiOptions& options) {
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(2 / options.requests_per_second));
+}
+
 bool HasPod(const fleet::Fleet& fleet, const nodes::Identity& node) {
   const auto pods = fleet.Nodes(node.fleet);
   return std::any_of(pods.begin(), pods.end(), [&](const fleet::NodeInfo& info) { return info.node == node.node; });
@@ -356,7 +361,8 @@ Status ClusterController::LeadUntilEnd(int64_t epoch) {
                       {},
                       options_.prometheus,
                       kWritesMax,
-                      kEvidenceUnwrittenMin});
+                      kEvidenceUnwrittenMin,
+                      ModelPause(options_.api)});
   std::thread end([&] {
     leadership_->AwaitEnd(epoch);
     // Ends the streams before the current reconciliation ends, so that the nodes search for the next leader

@@ -164,6 +164,7 @@ Status HostController::Start() {
                                                                options_.prometheus,
                                                                1,
                                                                Duration(0),
+                                                               Duration(0),
                                                                [this] { RecordActivity(); },
                                                                FilesChangedAt});
   metrics_.BeforeText([this] {

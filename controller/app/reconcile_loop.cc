@@ -42,7 +42,9 @@ ReconcileLoop::ReconcileLoop(ReconcileLoopContext context)
              context_.metrics.Ended(key, rollout, clock_.Now());
            },
            context_.files_changed_at},
-          {.targets = context_.targets, .evidence_unwritten_min = context_.evidence_unwritten_min}) {
+          {.targets = context_.targets,
+           .model_pause = context_.model_pause,
+           .evidence_unwritten_min = context_.evidence_unwritten_min}) {
   context_.metrics.ShowObjectsOf(&context_.store);
   for (size_t i = 0; context_.writes_max > 1 && i < context_.writes_max; ++i)
     writers_.push_back(std::make_unique<Worker>());

@@ -44,7 +44,8 @@ struct ReconcileLoopContext {
   reconcile::TargetsFile* targets = nullptr;                // See reconcile::Options.
   signals::PrometheusTrust prometheus{};                    // CAs and token for the Prometheus servers of fleets.
   size_t writes_max = 1;               // Limit of concurrent status writes; 1: writes block the loop.
-  Duration evidence_unwritten_min{0};  // See reconcile::Options.
+  Duration evidence_unwritten_min{0};  // See reconcile::Options, as for model_pause.
+  Duration model_pause{0};
   // Called after each reconciliation, and once a second while the queue is empty, but not while a reconciliation hangs;
   // may be empty.
   std::function<void()> is_alive{};

@@ -190,7 +190,9 @@ FleetSeen FleetReconciler::FleetSeenOf(const api::ServingFleet& object, const st
 // answers, why it has no node, the reports of nodes, or the set of nodes.
 void FleetReconciler::QueueChangedModels(FleetMemory& memory, const FleetNews& news) const {
   const Changes changes = std::exchange(memory.changes, {});
-  const bool is_other_object = std::exchange(memory.observed, news.observed) != news.observed;
+  const auto before = std::exchange(memory.observed, news.observed);
+  const bool has_other_count = before && before->uid == news.observed.uid && before->nodes != news.observed.nodes;
+  const bool is_other_object = before != news.observed && !has_other_count;
   const bool has_other_trouble = std::exchange(memory.trouble, news.trouble) != news.trouble;
   const bool has_no_nodes = memory.book.staying()->names.empty();
   if (std::exchange(memory.unreachable, news.unreachable) != news.unreachable || is_other_object ||
@@ -198,6 +200,7 @@ void FleetReconciler::QueueChangedModels(FleetMemory& memory, const FleetNews& n
     for (const auto& [_, models] : memory.models) shared_.QueueAll(models);
     return;
   }
+  if (has_other_count) QueueInTurn(memory);
   for (const std::string& name : changes.models) {
     const auto models = memory.models.find(name);
     if (models != memory.models.end()) shared_.QueueAll(models->second);
@@ -208,6 +211,18 @@ void FleetReconciler::QueueChangedModels(FleetMemory& memory, const FleetNews& n
     if (models != memory.of_node.end()) shared_.QueueAll(models->second);
     const auto undecided = memory.undecided.find(node);
     if (undecided != memory.undecided.end()) shared_.QueueAll(undecided->second);
+  }
+}
+
+// Schedules all Models of the fleet one after the other. Each writes its status, but does nothing else, so other
+// reconciliations and writes have to get through between them.
+void FleetReconciler::QueueInTurn(const FleetMemory& memory) const {
+  Duration after{0};
+  for (const auto& [_, models] : memory.models) {
+    for (const api::Key& key : models) {
+      shared_.deps.queue(key, after);
+      after += shared_.options.model_pause;
+    }
   }
 }
 

@@ -49,6 +49,7 @@ class FleetReconciler final : public KindReconciler {
     std::string trouble{};
   };
   void QueueChangedModels(FleetMemory& memory, const FleetNews& news) const;
+  void QueueInTurn(const FleetMemory& memory) const;
   void WriteTargets();
   std::set<std::string> ReturningNodes(const FleetMemory& memory) const;
   std::set<std::string> SilentNodes(const std::string& fleet, const std::vector<fleet::NodeInfo>& node_infos);

@@ -506,6 +506,25 @@ TEST_F(ReachableFleet, ADeletedFleetEndsConnectionsAtOnceAndRefusesNewOnesSoon) 
   EXPECT_TRUE(processes_.refuses);
 }
 
+TEST_F(ReachableFleet, ManyModelsWriteTheNewNumberOfNodesOneAfterTheOther) {
+  for (const char* name : {"a", "b", "c"}) ApplyModel(name);
+  Settle();
+  const auto delays = [&](int replicas, const Json& also = {}) {
+    Json spec{{"replicas", {{"min", replicas}, {"max", replicas}}}};
+    if (!also.is_null()) spec.merge_patch(also);
+    Apply(api::kServingFleetKind, "cpu", spec);
+    queued_after_.clear();
+    Settle();
+    std::vector<int64_t> milliseconds;
+    for (const char* name : {"a", "b", "c"})
+      milliseconds.push_back(queued_after_.at(ModelKey(name)) / std::chrono::milliseconds(1));
+    return milliseconds;
+  };
+  EXPECT_EQ(delays(2), (std::vector<int64_t>{0, 10, 20}));
+  EXPECT_EQ(StatusOf("c").observed_fleet.nodes, 2);
+  EXPECT_EQ(delays(2, {{"quotas", {{"modelsMax", 3}}}}), (std::vector<int64_t>{0, 0, 0})) << "the quota may refuse one";
+}
+
 // `longshore status` compares them: a status that has observed another fleet does not count.
 TEST_F(ReconcilerTest, TheStatusOfAModelSaysWhichStateOfItsFleetItIsAbout) {
   ApplyModel("m");

@@ -196,9 +196,13 @@ Duration ModelReconciler::MayWaitFor(const api::Model& model, const rollout::Dec
   const ModelMemory& memory = shared_.models.at(KeyOf(model));
   if (memory.refused || HasCommands(model.status)) return Duration(0);
   if (rollout::OnlyEvidenceIsNew(model.status, status) && shared_.options.evidence_unwritten_min > Duration(0)) {
+    constexpr Duration kMinute = std::chrono::minutes(1);
     const Duration lasted = model.status.rollout.evidence_used_at - model.status.rollout.step_started_at;
-    return std::clamp(lasted, shared_.options.evidence_unwritten_min, shared_.options.evidence_unwritten_max);
+    return std::clamp(std::max(std::min(lasted, kMinute), lasted / 10), shared_.options.evidence_unwritten_min,
+                      shared_.options.evidence_unwritten_max);
   }
+  // Several nodes often change within a second, each of them several times.
+  if (rollout::OnlyDetailsAreNew(model.status, status)) return shared_.options.unwritten_max;
   // The phases of a first rollout may last only a moment. Then one write covers all of them, until the nodes route
   // requests by it.
   const api::RolloutPhase phase = status.rollout.phase;

@@ -26,5 +26,54 @@ TEST_F(ReconcilerTest, ReportsFromBeforeTheDeletionOfAModelAreNotAboutItsSuccess
   EXPECT_EQ(StatusOf("m").stable_version, 1);
 }
 
+class DetailsOfAModel : public ReconcilerTest {
+ protected:
+  static constexpr const char* kNode = "default.cpu-0";
+
+  // Version 1 is ready on one of two nodes.
+  DetailsOfAModel() {
+    Apply(api::kServingFleetKind, "cpu", {{"replicas", {{"min", 2}, {"max", 2}}}});
+    Restart(std::chrono::seconds(1));
+    Settle();
+    nodes_.Attach(kNode, {{"m", 1}});
+    nodes_.Attach("default.cpu-1");
+    ApplyModel("m");
+    Settle();
+    timer_.Advance(std::chrono::seconds(1));
+    Settle({ModelKey("m")});
+    EXPECT_EQ(StatusOf("m").stable_version, 1);
+    written_ = disk_->writes[ModelKey("m")];
+  }
+  void Report(control::VersionReport::State state) {
+    nodes_.Attach("default.cpu-1", {{"m", 1}});
+    nodes::Unshared(nodes_.views.at("default.cpu-1").report).mutable_versions(0)->set_state(state);
+    Settle();
+  }
+  int Writes() { return disk_->writes[ModelKey("m")] - written_; }
+
+  int written_ = 0;
+};
+
+TEST_F(DetailsOfAModel, AreWrittenTogetherAfterASecond) {
+  Report(control::VersionReport::REHEARSAL);
+  Report(control::VersionReport::LOADING);
+  EXPECT_EQ(Writes(), 0);
+  const auto again = reconciler_->Reconcile(ModelKey("m"));
+  ASSERT_TRUE(again && *again);
+  EXPECT_LE(**again, std::chrono::seconds(1)) << "it is reconciled in time for the write";
+  timer_.Advance(std::chrono::seconds(1));
+  Settle({ModelKey("m")});
+  EXPECT_EQ(Writes(), 1);
+  EXPECT_EQ(StatusOf("m").nodes.at(1).state, "1:Loading");
+}
+
+TEST_F(DetailsOfAModel, AreWrittenAtOnceWithAllElse) {
+  Report(control::VersionReport::LOADING);
+  EXPECT_EQ(Writes(), 0);
+  Report(control::VersionReport::READY);
+  EXPECT_EQ(Writes(), 1) << "the condition Reconciling ends";
+  EXPECT_EQ(StatusOf("m").nodes.at(1).state, "1:Ready");
+}
+
 }  // namespace
 }  // namespace longshore::reconcile

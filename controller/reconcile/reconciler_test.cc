@@ -382,8 +382,12 @@ TEST_F(EvidenceOfAStep, IsWrittenAtGrowingIntervals) {
   AnswerFor(15);
   EXPECT_EQ(Writes(), 1) << "after as long as the step had lasted";
   AnswerFor(300);
-  EXPECT_THAT(Writes(), testing::AllOf(testing::Ge(6), testing::Le(8))) << "every minute in the end";
+  EXPECT_THAT(Writes(), testing::AllOf(testing::Ge(6), testing::Le(8))) << "then every minute";
   EXPECT_GE(Requests(), answered_ - 6200);
+  AnswerFor(1800);
+  const int before = Writes();
+  AnswerFor(1000);
+  EXPECT_THAT(Writes() - before, testing::AllOf(testing::Ge(3), testing::Le(5))) << "and at last every five minutes";
 }
 
 class EvidenceOfAShadow : public ReconcilerTest {

@@ -57,18 +57,21 @@ struct Options {
   Duration adoption_grace = std::chrono::seconds(5);
   // Delay before a snapshot is sent to a node that refused a message.
   Duration refused_pause = std::chrono::seconds(1);
-  // How long the status of a Model's first rollout may stay unwritten.
+  // How long the status of a Model's first rollout, and new details of any status, may stay unwritten.
   Duration unwritten_max = std::chrono::seconds(1);
+  // Time between two Models that are scheduled only because their fleet should have another number of nodes.
+  Duration model_pause{0};
   // How long new evidence of a rollout step may stay unwritten if it does not change the decision: as long as the step
-  // had lasted when evidence was last written, but at least evidence_unwritten_min and at most evidence_unwritten_max.
-  // A minimum of 0 writes evidence immediately.
+  // had lasted when evidence was last written, but at most a minute or a tenth of that time, whichever is longer; at
+  // least evidence_unwritten_min and at most evidence_unwritten_max. A minimum of 0 writes evidence immediately.
   Duration evidence_unwritten_min{0};
-  Duration evidence_unwritten_max = std::chrono::seconds(60);  // Must be at least evidence_unwritten_min.
+  Duration evidence_unwritten_max = std::chrono::minutes(5);  // Must be at least evidence_unwritten_min.
 };
 
-// A decision whose status is not written to the store yet. This is allowed in two cases. (1) The early phases of a
+// A decision whose status is not written to the store yet. This is allowed in three cases. (1) The early phases of a
 // first rollout: a controller that restarts and continues from the stored status reaches them again. (2) New evidence
-// of a step that does not change the decision: without it, a restarted controller only has less evidence.
+// of a step that does not change the decision: without it, a restarted controller only has less evidence. (3) New
+// details, which a restarted controller sees again.
 struct Unwritten {
   std::string uid;
   int64_t generation = 0;

@@ -231,7 +231,10 @@ class ReconcilerTest : public ::testing::Test {
                 queries_.push_back(query);
                 return has_source_ ? std::make_unique<FakeSource>(metrics_, ready_nodes_) : nullptr;
               },
-              [this](const api::Key& key, Duration) { due_.insert(key); },
+              [this](const api::Key& key, Duration after) {
+                due_.insert(key);
+                queued_after_[key] = after;
+              },
               [this](const Event& event) { events_.push_back(event); },
               [this](const api::Key& key, const api::RolloutStatus& rollout) {
                 ended_.push_back(ToString(key) + ": " + std::string(api::RolloutPhaseName(rollout.phase)));
@@ -239,6 +242,7 @@ class ReconcilerTest : public ::testing::Test {
     reconciler_ =
         std::make_unique<Reconciler>(std::move(deps), Options{.adoption_grace = adoption_grace_,
                                                               .unwritten_max = unwritten_max,
+                                                              .model_pause = std::chrono::milliseconds(10),
                                                               .evidence_unwritten_min = evidence_unwritten_min});
   }
   void Apply(const char* kind, const std::string& name, Json spec, const std::string& namespace_ = "default") {
@@ -305,6 +309,7 @@ class ReconcilerTest : public ::testing::Test {
   FakeRegistry nodes_;
   FakeFleet processes_;
   std::set<api::Key> due_;
+  std::map<api::Key, Duration> queued_after_;  // The delay with which the object was last scheduled.
   std::vector<Event> events_;
   std::vector<signals::Query> queries_;  // The queries for which a source of metrics was requested.
   bool has_source_ = true;               // Whether such a request succeeds.

@@ -229,6 +229,15 @@ bool OnlyEvidenceIsNew(const api::ModelStatus& before, const api::ModelStatus& a
   return after.rollout.verdict.result == before.rollout.verdict.result && same == before;
 }
 
+bool OnlyDetailsAreNew(const api::ModelStatus& before, const api::ModelStatus& after) {
+  const bool is_equal = before.nodes == after.nodes && before.conditions == after.conditions;
+  if (is_equal || before.conditions.size() != after.conditions.size()) return false;
+  api::ModelStatus same = after;
+  same.nodes = before.nodes;
+  for (size_t i = 0; i < same.conditions.size(); ++i) same.conditions[i].message = before.conditions[i].message;
+  return same == before;
+}
+
 std::string WhyNoRollout(const api::Model& model, const Observed& observed, TimePoint now) {
   const Draft draft(model, observed, now);
   return IsUnderWay(model.status.rollout.phase) ? "" : WhyNone(draft);

@@ -50,4 +50,7 @@ void RefuseCommands(api::ModelStatus& status, const std::string& why, TimePoint 
 // result.
 bool OnlyEvidenceIsNew(const api::ModelStatus& before, const api::ModelStatus& after);
 
+// Whether the two statuses differ only in the states of versions on nodes and in the messages of conditions.
+bool OnlyDetailsAreNew(const api::ModelStatus& before, const api::ModelStatus& after);
+
 }  // namespace longshore::rollout
