@@ -113,7 +113,7 @@ std::string PauseSentence(const std::string& reason, bool waits_for_promote) {
   if (reason == "Spec") return "The rollout is paused by the manifest: spec.rollout.paused.";
   if (reason == "ShadowPassed")
     return "The pairs have shown what they must. `longshore promote` gives the version all requests.";
-  if (reason == "Preview") return "People can try the version. `longshore promote` gives it all requests.";
+  if (reason == "Preview") return "`longshore promote` gives the version all requests.";
   if (reason == "AnalysisFailed") return "The analysis failed, and the manifest says onFailure: Pause.";
   if (reason == "Inconclusive") {
     return fmt::format(
@@ -188,16 +188,18 @@ std::string PhaseSentence(const api::Model& model, TimePoint now) {
   const api::RolloutStatus& rollout = model.status.rollout;
   const auto index = static_cast<size_t>(std::max(0, rollout.step_index));
   const auto& steps = model.spec.rollout.steps;
+  const std::string tried = HowToTry(rollout, model.spec.rollout.preview);
   if (!rollout.paused_reason.empty()) {
     const std::string warning = rollout.paused_reason == "ShadowPassed" ? DriftWarning(model) : "";
-    return PauseSentence(rollout.paused_reason, WaitsForPromote(model)) + (warning.empty() ? "" : " " + warning);
+    return tried + PauseSentence(rollout.paused_reason, WaitsForPromote(model)) +
+           (warning.empty() ? "" : " " + warning);
   }
   switch (rollout.phase) {
     case RolloutPhase::kValidating:
     case RolloutPhase::kLoading:
     case RolloutPhase::kPromoting: return LoadingSentence(model);
     case RolloutPhase::kShadow:
-    case RolloutPhase::kPreview: return WaitInPhase(model, now);
+    case RolloutPhase::kPreview: return tried + WaitInPhase(model, now);
     default: return index < steps.size() ? StepReason(model, steps[index], now) : "";
   }
 }

@@ -75,5 +75,22 @@ TEST(Explain, ADeadlineDoesNotEndARolloutWithoutNodes) {
   EXPECT_THAT(ExplainModel(model, {}), Not(HasSubstr("progressDeadline")));
 }
 
+TEST(Explain, ThePhasePreviewSaysHowToTryTheVersion) {
+  api::Model model;
+  model.spec.rollout.strategy = api::Strategy::kBlueGreen;
+  model.spec.rollout.preview.header = "x-try";
+  api::RolloutStatus& rollout = model.status.rollout;
+  model.status.stable_version = rollout.stable = 1;
+  rollout.candidate = 2;
+  rollout.phase = api::RolloutPhase::kPreview;
+  const std::string how = "Requests with the header x-try or for the label preview get version 2. ";
+  EXPECT_THAT(WaitReason(model, {}), HasSubstr(how + "The phase lasts"));
+  rollout.paused_reason = "Preview";
+  EXPECT_THAT(WaitReason(model, {}), HasSubstr(how + "`longshore promote` gives the version all requests."));
+  EXPECT_THAT(ExplainModel(model, {}), HasSubstr(how));
+  rollout.phase = api::RolloutPhase::kShadow;
+  EXPECT_THAT(WaitReason(model, {}), Not(HasSubstr("header")));
+}
+
 }  // namespace
 }  // namespace longshore::cli::text

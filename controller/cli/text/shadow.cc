@@ -79,6 +79,12 @@ std::string PhaseText(const api::Rollout& rollout) {
   return text;
 }
 
+std::string HowToTry(const api::RolloutStatus& status, const api::Preview& preview) {
+  if (status.phase != api::RolloutPhase::kPreview) return "";
+  return fmt::format("Requests with the header {} or for the label {} get version {}. ", preview.header,
+                     api::kPreviewName, status.candidate);
+}
+
 std::string WaitInPhase(const api::Model& model, TimePoint now) {
   const api::RolloutStatus& status = model.status.rollout;
   const api::Rollout& rollout = model.spec.rollout;

@@ -11,6 +11,9 @@ namespace longshore::cli::text {
 // What comes before the steps, or before the promotion: "shadow for 10 min on 10 % of the old version's requests -> ".
 // "" if the strategy has no such phase.
 std::string PhaseText(const api::Rollout& rollout);
+// How people can try the candidate: "Requests with the header x-try or for the label preview get version 2. "; ""
+// unless the rollout is in the phase Preview.
+std::string HowToTry(const api::RolloutStatus& status, const api::Preview& preview);
 // Why a rollout in such a phase waits. Requires: rollout.paused_reason is "".
 std::string WaitInPhase(const api::Model& model, TimePoint now);
 // Lines for a plan: what is compared and what people can try. "" if the strategy has no such phase.
