@@ -252,6 +252,7 @@ Json ModelJson(const api::Model& model, const Snapshot& snapshot, TimePoint now)
   json["goldenSet"] = status.contains("goldenSet") ? std::move(status["goldenSet"]) : Json();
   json["offers"] = OffersJson(model, now);
   json["compared"] = ComparedJson(model);
+  json["comparedNote"] = text::ComparedNote(model);
   const std::string warning = text::DriftWarning(model);
   json["pairs"] = text::PairsText(model.status.rollout) + (warning.empty() ? "" : "  " + warning + "\n");
   json["outputs"] = text::OutputsText(model.status.rollout);

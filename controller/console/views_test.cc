@@ -122,8 +122,16 @@ TEST(ConsoleViews, AShadowIsComparedByItsPairsAndItsDriftIsTold) {
   EXPECT_THAT(json["pairs"].get<std::string>(), HasSubstr("in 408 of 408 pairs the largest value of the answer"));
 }
 
+TEST(ConsoleViews, ATestThatFailsBeforeThereIsAnIntervalIsExplained) {
+  api::Model model = InTheSecondStep();
+  model.status.rollout.verdict = {
+      .result = "Fail", .reason = "Latency", .message = "", .numbers = {{"candidateRequests", 9}}};
+  EXPECT_THAT(ModelJson(model, {}, kNow)["comparedNote"].get<std::string>(), HasSubstr("fewer requests"));
+}
+
 TEST(ConsoleViews, AModelWithoutARolloutWaitsForNothing) {
   const Json json = ModelJson(Digits(), {}, kNow);
+  EXPECT_EQ(json["comparedNote"], "");
   EXPECT_EQ(json["waits"], "");
   EXPECT_EQ(json["isUnderWay"], false);
   EXPECT_TRUE(json["limits"]["errorDifference"].is_null());

@@ -49,6 +49,8 @@ struct Judged {
   std::string allowed;
 };
 
+constexpr const char* kNoInterval = "too few for an interval";
+
 bool HasErrorInterval(const Numbers& numbers) {
   return numbers["errorDifferenceLow"] > -1 || numbers["errorDifferenceHigh"] < 1;
 }
@@ -65,7 +67,7 @@ Judged JudgedErrors(const Numbers& numbers, const api::Rollout& rollout) {
   if (!rollout.error_rate.enabled) return {"not compared", ""};
   const Bounds bounds = ErrorBounds(numbers, rollout);
   return {HasErrorInterval(numbers) ? fmt::format("{} to {}", PointsText(bounds.low), PointsText(bounds.high))
-                                    : "not known yet",
+                                    : kNoInterval,
           fmt::format("at most {}", PointsText(bounds.limit))};
 }
 
@@ -84,7 +86,7 @@ Bounds RunTimeBounds(const Numbers& numbers, const api::Rollout& rollout) {
 Judged JudgedRunTimes(const Numbers& numbers, const api::Rollout& rollout) {
   if (!rollout.latency.enabled) return {"not compared", ""};
   const Bounds bounds = RunTimeBounds(numbers, rollout);
-  return {HasRunTimeInterval(numbers) ? analysis::RatioIntervalText(1 + bounds.low, 1 + bounds.high) : "not known yet",
+  return {HasRunTimeInterval(numbers) ? analysis::RatioIntervalText(1 + bounds.low, 1 + bounds.high) : kNoInterval,
           fmt::format("at most {}", RatioText(1 + bounds.limit))};
 }
 
@@ -222,6 +224,16 @@ std::vector<ComparedRow> ComparedRows(const api::Model& model) {
   return rows;
 }
 
+std::string ComparedNote(const api::Model& model) {
+  const api::Verdict& verdict = model.status.rollout.verdict;
+  const Numbers numbers(verdict);
+  const bool is_unbounded = (verdict.reason == "Latency" && !HasRunTimeInterval(numbers)) ||
+                            (verdict.reason == "ErrorRate" && !HasErrorInterval(numbers));
+  if (verdict.result != "Fail" || !is_unbounded) return "";
+  return "The failed test needs fewer requests than the interval: it only finds that the candidate is worse than "
+         "allowed, and not by how much.";
+}
+
 std::string ComparedText(const api::Model& model) {
   const std::vector<ComparedRow> rows = ComparedRows(model);
   if (rows.empty()) return "";
@@ -229,9 +241,11 @@ std::string ComparedText(const api::Model& model) {
   Table table({"", fmt::format("STABLE ({})", rollout.stable), fmt::format("CANDIDATE ({})", rollout.candidate),
                "DIFFERENCE", "ALLOWED"});
   for (const ComparedRow& row : rows) table.Add({row.what, row.stable, row.candidate, row.difference, row.allowed});
+  const std::string note = ComparedNote(model);
   return table.Text(2) +
          "  Counted since the rollout began. The true difference is in its interval with 95 % confidence; points are "
-         "percentage points.\n";
+         "percentage points.\n" +
+         (note.empty() ? "" : "  " + note + "\n");
 }
 
 std::vector<NamedBounds> BoundsOf(const api::Model& model) {

@@ -22,7 +22,9 @@ struct ComparedRow {
 // The requests, errors and run times of both versions since the rollout began, with the intervals of their differences
 // and what the manifest allows; empty if nothing has been compared. A row's difference is that of the row's own data.
 std::vector<ComparedRow> ComparedRows(const api::Model& model);
-// The same as a table; "" if nothing has been compared.
+// Explains a table in which the interval of the test that failed is missing; "" if there is nothing to explain.
+std::string ComparedNote(const api::Model& model);
+// The rows as a table, with the note below it; "" if nothing has been compared.
 std::string ComparedText(const api::Model& model);
 // Says that the answers of many pairs differ although nothing in the manifest limits it; "" if this is not so.
 std::string DriftWarning(const api::Model& model);

@@ -92,5 +92,34 @@ TEST(Explain, ThePhasePreviewSaysHowToTryTheVersion) {
   EXPECT_THAT(WaitReason(model, {}), Not(HasSubstr("header")));
 }
 
+api::Model SlowAfterFewRequests() {
+  api::Model model;
+  api::RolloutStatus& rollout = model.status.rollout;
+  model.status.stable_version = rollout.stable = 1;
+  rollout.candidate = 2;
+  rollout.phase = api::RolloutPhase::kRolledBack;
+  rollout.verdict = {.result = "Fail",
+                     .reason = "Latency",
+                     .message = "",
+                     .numbers = {{"stableRequests", 9},
+                                 {"candidateRequests", 9},
+                                 {"stableP50Ms", 0.0381},
+                                 {"candidateP50Ms", 7.51},
+                                 {"errorDifferenceLow", -1},
+                                 {"errorDifferenceHigh", 1}}};
+  return model;
+}
+
+TEST(Explain, ATestThatFailsBeforeThereIsAnIntervalIsExplained) {
+  const std::string note = "it only finds that the candidate is worse than allowed, and not by how much.";
+  api::Model model = SlowAfterFewRequests();
+  EXPECT_THAT(ExplainModel(model, {}), HasSubstr("0.038 ms     7.5 ms          too few for an interval"));
+  EXPECT_THAT(ExplainModel(model, {}), HasSubstr(note));
+  model.status.rollout.verdict.reason = "ErrorRate";
+  EXPECT_THAT(ExplainModel(model, {}), HasSubstr(note));
+  model.status.rollout.verdict.numbers["errorDifferenceLow"] = 0.1;
+  EXPECT_THAT(ExplainModel(model, {}), Not(HasSubstr(note)));
+}
+
 }  // namespace
 }  // namespace longshore::cli::text
