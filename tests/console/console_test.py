@@ -16,6 +16,7 @@ from harness import wait_for
 PATHS = {"overview": "/", "model": f"/models/default/{MODEL}", "fleet": "/fleets/default/cpu", "hostile": f"/models/default/{LONG}"}
 BYTES_MAX = 200_000
 FIRST_PAINT_MS_MAX = 300
+NARROW_HEIGHT_MAX = 5000  # Pixels.
 PAINTS_MAX = 10  # Other programs of the machine make single ones slow.
 
 
@@ -218,6 +219,10 @@ def graph(tab, title):
     return tab.page.wait_for_selector(f"figure:has(figcaption:text('{title}'))")
 
 
+def section(tab, title):
+    return tab.page.wait_for_selector(f"section:has(h2:text('{title}'))")
+
+
 def test_a_graph_has_a_gap_where_nothing_was_measured(chromium, in_canary):
     def change(path, data):
         if not path.endswith("/history"):
@@ -287,7 +292,7 @@ def test_the_graphs_of_the_evidence_end_with_the_numbers_of_the_table(chromium, 
         tab.change_answers(change)
         tab.open("model")
         graph(tab, "Error rate of the candidate")
-        assert tab.page.is_visible("text=is between -12.3 points and 32.1 points")
+        assert tab.page.is_visible("text=is between −12.3 points and 32.1 points")
 
 
 def test_only_nodes_of_a_host_show_their_process(chromium, in_canary):
@@ -296,18 +301,108 @@ def test_only_nodes_of_a_host_show_their_process(chromium, in_canary):
             tab.change_answers(lambda path, data: data.update(hasPods=has_pods) if "/fleets/" in path else None)
             tab.open("fleet")
             columns = [cell.inner_text() for cell in tab.page.query_selector_all("[aria-label=Nodes] thead th")]
-            assert ("Administration" in columns, "Process" in columns) == (not has_pods, not has_pods)
+            assert ("Process, administration" in columns) == (not has_pods)
 
 
 def test_a_table_that_is_wider_than_its_box_has_a_shadow_at_the_edge(chromium, in_canary):
     with Tab(chromium, in_canary) as tab:
-        tab.page.set_viewport_size({"width": 380, "height": 700})
+        tab.page.set_viewport_size({"width": 660, "height": 700})
         tab.open("fleet")
         width, box, attachment = tab.page.evaluate(
             "(() => { const table = document.querySelector('[aria-label=Nodes]');"
             " return [table.scrollWidth, table.clientWidth, getComputedStyle(table).backgroundAttachment]; })()")
         assert width > box
         assert attachment == "local, local, scroll, scroll", "covers that scroll away from the shadows"
+
+
+def test_a_test_that_failed_before_there_was_an_interval_is_explained(chromium, in_canary):
+    def change(path, data):
+        if "comparedNote" in data:
+            data["comparedNote"] = "The failed test needs fewer requests."
+
+    with Tab(chromium, in_canary) as tab:
+        tab.change_answers(change)
+        tab.open("model")
+        assert "The failed test needs fewer requests." in section(tab, "Both versions side by side").inner_text()
+
+
+def test_an_interval_without_an_end_is_a_sentence_and_one_beyond_the_limit_is_drawn(chromium, in_canary):
+    def change(path, data):
+        if path.endswith("/history"):
+            data["evidence"] = [[*point[:1], -1, 1, 0.005, 2.2, 5.5, 1.1] for point in data["evidence"]]
+        elif data.get("evidence"):
+            data["evidence"][1:] = [-1, 1, 0.005, 2.2, 5.5, 1.1]
+
+    with Tab(chromium, in_canary) as tab:
+        tab.change_answers(change)
+        tab.open("model")
+        errors, ratios = graph(tab, "Error rate of the candidate"), graph(tab, "Median run time of the candidate")
+        assert "There are too few requests yet" in errors.inner_text() and errors.query_selector("svg.graph") is None
+        assert ratios.query_selector("path.band").bounding_box()["height"] > 20
+
+
+def test_a_model_without_requests_has_no_run_times(chromium, in_canary):
+    with Tab(chromium, in_canary) as tab:
+        tab.page.goto(in_canary.url + "/models/default/ranking")
+        assert "No version has answered a request" in graph(tab, "Median run time").inner_text()
+
+
+def test_a_model_that_is_deleted_is_said_to_be_missing(chromium, in_canary):
+    with Tab(chromium, in_canary) as tab:
+        tab.open("model")
+        missing = {"status": 404, "json": {"error": f"Model default/{MODEL} does not exist"}}
+        tab.page.route("**/api/v1/models/**", lambda route: route.fulfill(**missing))
+        tab.page.wait_for_selector("text=It was deleted, or its name is mistyped.")
+        assert tab.page.query_selector("section") is None, "nothing of its old state is shown"
+        tab.page.click("main a:text('overview')")
+        tab.page.wait_for_selector("h1:has-text('Overview')")
+
+
+def test_the_numbers_of_the_overview_lead_to_what_they_count(chromium, in_canary):
+    with Tab(chromium, in_canary) as tab:
+        tab.open("overview")
+        tab.page.click("a:text('2 as wanted')")
+        tab.page.wait_for_selector("text=are shown.")
+        shown = [row.inner_text() for row in tab.page.query_selector_all("section tbody th")][:2]
+        assert shown == ["default/ranking", "default/cpu"]
+
+
+def many_events(path, data):
+    if "failed" in data:
+        data["history"] = [{"at": "2026-01-01T00:00:00Z", "version": 7, "what": "Step", "message": f"event {i}"} for i in range(50)]
+
+
+def test_old_events_are_shown_on_demand(chromium, in_canary):
+    with Tab(chromium, in_canary) as tab:
+        tab.change_answers(many_events)
+        tab.open("model")
+        events = lambda: [row.inner_text() for row in tab.page.query_selector_all("[aria-label=Events] tbody td:last-child")]  # noqa: E731
+        assert events() == [f"event {i}" for i in range(49, 39, -1)]
+        tab.page.click("button:has-text('Show all 50')")
+        assert events()[-1] == "event 0"
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_a_narrow_window_shows_rows_as_cards(chromium, node_modules, with_hostile_objects, name):
+    with Tab(chromium, with_hostile_objects, viewport={"width": 380, "height": 800}) as tab:
+        tab.change_answers(many_events)
+        tab.open(name)
+        assert tab.page.evaluate("document.documentElement.scrollHeight") < NARROW_HEIGHT_MAX
+        tab.page.evaluate("document.querySelectorAll('section > details').forEach((one) => { one.open = true; })")
+        assert violations_of(tab.page, node_modules) == []
+        assert tab.page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+        cut = "[...document.querySelectorAll('.scroll')].filter((one) => one.scrollWidth > one.clientWidth).length"
+        assert tab.page.evaluate(cut) == 0, "a table is cut at the edge"
+        label = "getComputedStyle(document.querySelector('tbody td'), '::before').content"
+        assert len(tab.page.evaluate(label)) > 4, "each cell has the name of its column"
+
+
+def test_what_is_folded_in_a_narrow_window_can_be_opened(chromium, in_canary):
+    with Tab(chromium, in_canary, viewport={"width": 380, "height": 800}) as tab:
+        tab.open("model")
+        assert not tab.page.is_visible("[aria-label=Events]")
+        tab.page.click("h2:text('Events')")
+        assert tab.page.is_visible("[aria-label=Events]")
 
 
 def test_hostile_texts_are_only_texts(chromium, with_hostile_objects):
@@ -435,7 +530,7 @@ def test_the_end_of_rollouts_and_of_the_controller_appear_by_themselves(chromium
         tab.page.wait_for_selector("text=version 3 was rolled back", timeout=20_000)
         assert tab.page.inner_text(".step .step-state") == "ended here"
         assert not tab.page.is_visible("text=Evidence against the limits"), "that of another rollout"
-        assert "Aborted" in tab.page.inner_text("section:has(> h2:text('Versions that failed'))")
+        assert "Aborted" in tab.page.inner_text("section:has(h2:text('Versions that failed'))")
         noted = [f"Model default/{MODEL}: Version 2 was promoted.",
                  f"Model default/{MODEL}: Version 3 was rolled back. Aborted: version 3 failed: aborted by command"]
         assert tab.page.evaluate("noted") == noted

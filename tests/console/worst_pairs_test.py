@@ -80,7 +80,7 @@ def test_explain_shows_the_three_that_differ_most(shadow):
 def test_the_page_shows_them_as_a_table(chromium, node_modules, shadow, theme):
     with Tab(chromium, shadow, color_scheme=theme) as tab:
         tab.page.goto(shadow.url + PATH)
-        section = tab.page.wait_for_selector(f"section:has(> h2:text('{TITLE}'))")
+        section = tab.page.wait_for_selector(f"section:has(h2:text('{TITLE}'))")
         assert "a node ran one request on both versions" in section.inner_text()
         assert len(section.query_selector_all("tbody tr")) == 5
         assert "DT_FLOAT" in section.query_selector("tbody tr").inner_text()
@@ -108,7 +108,7 @@ def test_failed_runs_are_shown_and_without_pairs_there_is_no_table(chromium, sha
         tab.change_answers(change)
         kept = 1
         tab.page.goto(shadow.url + PATH)
-        row = tab.page.wait_for_selector(f"section:has(> h2:text('{TITLE}')) tbody tr")
+        row = tab.page.wait_for_selector(f"section:has(h2:text('{TITLE}')) tbody tr")
         assert "failed: INTERNAL" in row.inner_text()
         kept = 0
         tab.page.reload()

@@ -1,7 +1,7 @@
 // The JSON of the controller (docs/console.md), and how a page reads it again and again.
 import { useEffect, useState } from "preact/hooks";
 import { mayNotify } from "./notify";
-import { messageOf, send } from "./request";
+import { messageOf, Refused, send } from "./request";
 import { useToken } from "./token";
 
 export type Standing = "as wanted" | "under way" | "failed";
@@ -106,6 +106,7 @@ export interface Model extends ModelRow, Answer {
   waits: string;
   verdict: string; // Sentences, one per line.
   compared: Compared[];
+  comparedNote: string; // What is to be said about the table of `compared`; "": nothing.
   limits: { errorDifference: number | null; runTimeRatio: number | null };
   evidence: EvidencePoint | null; // What it shows now, or showed at the end of the rollout: the numbers of `compared`.
   rollout: Rollout;
@@ -180,6 +181,7 @@ export interface Reading<T> {
   data: T | null;
   readAt: number; // When `data` was last confirmed, by the clock of the browser.
   error: string; // Why the last reading failed; "": it did not.
+  isMissing: boolean; // What the page is about does not exist, or not any more. Then `data` is null.
 }
 
 const TIMEOUT_MS = 5000;
@@ -196,7 +198,7 @@ const HIDDEN_EVERY_MS = 15_000;
 // once when it is shown again.
 export function useReading<T>(path: string, everyMs: number): Reading<T> {
   const owner = useToken();
-  const [reading, setReading] = useState<Reading<T>>({ data: null, readAt: 0, error: "" });
+  const [reading, setReading] = useState<Reading<T>>({ data: null, readAt: 0, error: "", isMissing: false });
   useEffect(() => {
     let timer = 0;
     let isReading = false;
@@ -207,9 +209,10 @@ export function useReading<T>(path: string, everyMs: number): Reading<T> {
       isReading = true;
       try {
         const data = await read<T>(path);
-        if (!hasEnded) setReading({ data, readAt: Date.now(), error: "" });
+        if (!hasEnded) setReading({ data, readAt: Date.now(), error: "", isMissing: false });
       } catch (error) {
-        if (!hasEnded) setReading((before) => ({ ...before, error: messageOf(error) }));
+        const isMissing = error instanceof Refused && error.status === 404;
+        if (!hasEnded) setReading((before) => ({ ...before, data: isMissing ? null : before.data, error: messageOf(error), isMissing }));
       }
       isReading = false;
       schedule();

@@ -2,9 +2,10 @@
 import { useReading, type Fleet, type FleetNode } from "./data";
 import { Announcement, Conditions, Disagreement, Facts, Frame, ModelsTable, Name, Section, State, Table, Text } from "./parts";
 import { useNotifications } from "./notify";
-import { bytes, count, percent } from "./text";
+import { bytes, count, counted, percent } from "./text";
 
 type Version = FleetNode["versions"][number];
+type NodeLoad = NonNullable<FleetNode["load"]>;
 
 function stateOf(version: Version): string {
   return version.state === "unknown" ? "not loaded here" : version.state;
@@ -50,24 +51,40 @@ function Versions({ node }: { node: FleetNode }) {
   );
 }
 
-const COLUMNS = ["Node", "State", "Versions", "Busy run slots", "Waiting requests", "Connections", "Problem"];
-// A pod's administration port is not reachable from here, and the number of its process means nothing outside.
-const HOST_COLUMNS = ["Administration", "Process"];
-
-function hostCellsOf(node: FleetNode) {
-  return [<Name>{node.adminAddress || "–"}</Name>, node.pid > 0 ? String(node.pid) : "–"];
+// Parts that are not broken into two lines.
+function Parts({ parts }: { parts: string[] }) {
+  return (
+    <>
+      {parts.map((part, index) => (
+        <>
+          <Name>{index < parts.length - 1 ? `${part},` : part}</Name>{" "}
+        </>
+      ))}
+    </>
+  );
 }
 
-function rowOf(node: FleetNode) {
-  const load = node.load;
+function loadOf(load: NodeLoad): string[] {
+  return [
+    `${count(load.running)} of ${counted(load.slots, "run slot")} busy`,
+    counted(load.queued, "waiting request"),
+    counted(load.connections, "connection"),
+  ];
+}
+
+const NODES_MAX = 20; // More are shown on demand.
+const COLUMNS = ["Node", "State", "Versions", "Load", "Problem"];
+// A pod's administration port is not reachable from here, and the number of its process means nothing outside.
+const PROCESS_COLUMN = "Process, administration";
+
+function rowOf(node: FleetNode, hasPods: boolean) {
   return [
     <Name>{node.name}</Name>,
     node.state + (node.connected ? "" : ", not connected"),
     <Versions node={node} />,
-    load ? `${count(load.running)} of ${count(load.slots)}` : "–",
-    load ? count(load.queued) : "–",
-    load ? count(load.connections) : "–",
+    node.load ? <Parts parts={loadOf(node.load)} /> : "–",
     node.problem ? <Text>{node.problem}</Text> : "none",
+    ...(hasPods ? [] : [node.pid > 0 ? <Parts parts={[String(node.pid), node.adminAddress]} /> : "–"]),
   ];
 }
 
@@ -98,13 +115,14 @@ export function FleetPage({ namespace, name }: { namespace: string; name: string
           <Section title="Nodes">
             <Table
               label="Nodes"
-              columns={[...COLUMNS, ...(fleet.hasPods ? [] : HOST_COLUMNS)]}
-              rows={fleet.nodes.map((node) => [...rowOf(node), ...(fleet.hasPods ? [] : hostCellsOf(node))])}
+              columns={[...COLUMNS, ...(fleet.hasPods ? [] : [PROCESS_COLUMN])]}
+              rows={fleet.nodes.map((node) => rowOf(node, fleet.hasPods))}
               empty="The fleet has no nodes."
+              rowsMax={NODES_MAX}
             />
           </Section>
           <Section title="Models">
-            <ModelsTable models={fleet.models} empty="No Model is on this fleet." />
+            <ModelsTable hasFleets={false} models={fleet.models} empty="No Model is on this fleet." />
           </Section>
           <Conditions conditions={fleet.conditions} />
         </>

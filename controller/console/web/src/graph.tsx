@@ -28,6 +28,7 @@ interface GraphProps extends Times {
   summary: string; // What the graph shows, for people who do not see it.
   lines: Line[];
   band?: Band;
+  empty?: string; // Why there are no numbers.
   format: (value: number) => string;
   valuesMax?: number; // Larger values are drawn at this one.
   valuesMin?: number;
@@ -174,7 +175,9 @@ function Numbers({ title, lines, band, format }: GraphProps) {
   };
   return (
     <details>
-      <summary>Numbers of “{title}” as a table</summary>
+      <summary>
+        Numbers as a table<span class="only-read-aloud"> of {title}</span>
+      </summary>
       <Table
         label={`Numbers of ${title}`}
         columns={["Time", ...(band ? [band.name] : []), ...lines.map((line) => line.name)]}
@@ -190,13 +193,13 @@ function Numbers({ title, lines, band, format }: GraphProps) {
 }
 
 export function Graph(props: GraphProps) {
-  const { title, summary, lines, band, format, intervalMs } = props;
+  const { title, summary, lines, band, format, intervalMs, empty = "There are no numbers yet. A new one comes every five seconds." } = props;
   const points = lines.reduce((sum, line) => sum + line.points.length, 0) + (band?.points.length ?? 0);
   if (points < 2) {
     return (
       <figure>
         <figcaption>{title}</figcaption>
-        <p class="empty">There are no numbers yet. A new one comes every five seconds.</p>
+        <p class="empty">{empty}</p>
       </figure>
     );
   }

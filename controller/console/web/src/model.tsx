@@ -6,8 +6,8 @@ import { useReading, type History, type Model, type PairRun, type TrafficPoint, 
 import { isPresent } from "./graph";
 import { EvidenceGraphs, TrafficGraphs } from "./model_graphs";
 import { useNotifications } from "./notify";
-import { Ago, Announcement, Conditions, Disagreement, Facts, Frame, Name, Section, State, Table, Text } from "./parts";
-import { capitalized, count, difference, duration, fleetPath, milliseconds, percent, phase, proof, rounded, version } from "./text";
+import { Ago, Announcement, Conditions, Disagreement, Facts, FoldingSection, Frame, Name, Section, State, Table, Text } from "./parts";
+import { capitalized, counted, difference, duration, fleetPath, milliseconds, percent, phase, proof, rounded, version } from "./text";
 
 type StepState = "done" | "now" | "later" | "ended here";
 
@@ -59,17 +59,26 @@ function Split({ model }: { model: Model }) {
   );
 }
 
-function Verdict({ model }: { model: Model }) {
-  const lines = model.verdict.split("\n").map((line) => line.trim()).filter((line) => line !== "");
-  const [first] = lines;
-  if (first === undefined) return <p class="empty">There is no verdict yet.</p>;
+// A paragraph for each line that is not empty.
+function Sentences({ text }: { text: string }) {
+  const lines = text.split("\n").map((line) => line.trim()).filter((line) => line !== "");
   return (
-    <div class={`verdict verdict-${first.split(/[ :]/)[0]}`}>
+    <>
       {lines.map((line) => (
         <p key={line}>
           <Text>{line}</Text>
         </p>
       ))}
+    </>
+  );
+}
+
+function Verdict({ model }: { model: Model }) {
+  const [first] = model.verdict.trim().split(/[ :]/);
+  if (!first) return <p class="empty">There is no verdict yet.</p>;
+  return (
+    <div class={`verdict verdict-${first}`}>
+      <Sentences text={model.verdict} />
     </div>
   );
 }
@@ -124,7 +133,7 @@ function Comparison({ model, history }: { model: Model; history: History | null 
     <Section title="Both versions side by side">
       <Table
         label="Both versions side by side"
-        columns={["Number", `Stable, version ${stable}`, `Candidate, version ${candidate}`, "Difference, with 95 % confidence", "Allowed"]}
+        columns={["Number", `Stable, ${version(stable)}`, `Candidate, ${version(candidate)}`, "Difference, with 95 % confidence", "Allowed"]}
         rows={[
           ...model.compared.map((row) => [
             capitalized(row.what),
@@ -135,13 +144,18 @@ function Comparison({ model, history }: { model: Model; history: History | null 
         ]}
         empty=""
       />
+      <Sentences text={`${model.comparedNote}\n${model.pairs}\n${model.outputs}`} />
     </Section>
   );
 }
 
+const EVENTS_MAX = 10; // More are shown on demand.
+const FAILED_MAX = 5;
+const NODES_MAX = 20;
+
 function Events({ model }: { model: Model }) {
   return (
-    <Section title="Events, newest first">
+    <FoldingSection title="Events, newest first">
       <Table
         label="Events"
         columns={["When", "Version", "What", "Message"]}
@@ -152,8 +166,9 @@ function Events({ model }: { model: Model }) {
           <Text>{event.message}</Text>,
         ])}
         empty="Nothing has happened yet."
+        rowsMax={EVENTS_MAX}
       />
-    </Section>
+    </FoldingSection>
   );
 }
 
@@ -162,38 +177,27 @@ function Failures({ model }: { model: Model }) {
   return (
     <>
       {model.failed.length > 0 && (
-        <Section title="Versions that failed">
+        <FoldingSection title="Versions that failed">
           <Table
             label="Versions that failed"
             columns={["Version", "When", "Reason", "Message"]}
-            rows={model.failed.map((one) => [String(one.version), <Ago at={one.at} />, one.reason, <Text>{one.message}</Text>])}
+            rows={[...model.failed].reverse().map((one) => [String(one.version), <Ago at={one.at} />, one.reason, <Text>{one.message}</Text>])}
             empty=""
+            rowsMax={FAILED_MAX}
           />
-        </Section>
+        </FoldingSection>
       )}
       {golden.length > 0 && (
-        <Section title="Failures of the golden set">
+        <FoldingSection title="Failures of the golden set">
           <Table
             label="Failures of the golden set"
             columns={["Node", "When", "Message"]}
             rows={golden.map((one) => [<Text>{one.node}</Text>, <Ago at={one.at} />, <Text>{one.message}</Text>])}
             empty=""
           />
-        </Section>
+        </FoldingSection>
       )}
     </>
-  );
-}
-
-// The sentences of `longshore explain` about inputs that both versions ran.
-function Pairs({ model }: { model: Model }) {
-  if (!model.pairs && !model.outputs) return null;
-  return (
-    <Section title="Inputs that both versions ran">
-      <pre tabIndex={0}>
-        <bdi>{model.pairs + model.outputs}</bdi>
-      </pre>
-    </Section>
   );
 }
 
@@ -209,13 +213,16 @@ function answerOf(run: PairRun): ComponentChildren {
 function WorstPairs({ pairs }: { pairs: WorstPair[] }) {
   if (pairs.length === 0) return null;
   return (
-    <Section title="Answers that differ most">
-      <p>
-        In a pair, a node ran one request on both versions, one run after the other. These are the pairs of the newest rollout whose
-        answers differ most, the worst first, whatever the rules of the manifest allow. A relative difference of 1 is the largest one.
-        Values are not shown, because nodes do not report them. The times are those of these two runs. They are often shorter than
-        the median of the requests, because both versions ran the input once before, and nothing else runs beside a pair.
-      </p>
+    <FoldingSection title="Answers that differ most">
+      <p>In a pair, a node ran one request on both versions, one run after the other. The worst pair of the newest rollout is the first.</p>
+      <details class="more">
+        <summary>What the columns mean</summary>
+        <p>
+          The differences are told whatever the rules of the manifest allow. A relative difference of 1 is the largest one. Values are
+          not shown, because nodes do not report them. The times are those of these two runs. They are often shorter than the median of
+          the requests, because both versions ran the input once before, and nothing else runs beside a pair.
+        </p>
+      </details>
       <Table
         label="Answers that differ most"
         columns={["Output", "Relative difference", "Absolute difference", "Stable's answer", "Candidate's answer", "Request", "Node", "Trace", "When"]}
@@ -227,7 +234,7 @@ function WorstPairs({ pairs }: { pairs: WorstPair[] }) {
           answerOf(pair.candidate),
           <>
             <Name>{pair.signature}</Name>
-            {pair.rows > 0 && `, ${count(pair.rows)} ${pair.rows === 1 ? "row" : "rows"}`}
+            {pair.rows > 0 && ` (${counted(pair.rows, "row")})`}
           </>,
           <Name>{pair.node}</Name>,
           pair.traceId ? <Text>{pair.traceId}</Text> : "–",
@@ -235,7 +242,7 @@ function WorstPairs({ pairs }: { pairs: WorstPair[] }) {
         ])}
         empty=""
       />
-    </Section>
+    </FoldingSection>
   );
 }
 
@@ -252,6 +259,7 @@ function Details({ model, history }: { model: Model; history: History | null }) 
         facts={[
           ["Serves", version(model.stableVersion)],
           ["Wanted", model.wantedVersion === null ? "the newest version" : version(model.wantedVersion)],
+          ["Strategy", model.strategy],
           ["Fleet", <a href={fleetPath(model.fleet)}><Text>{model.fleet}</Text></a>],
           ["Called by clients", <Text>{model.servedName}</Text>],
           ["Source", <Text>{model.source}</Text>],
@@ -261,19 +269,19 @@ function Details({ model, history }: { model: Model; history: History | null }) 
       <Commands model={model} />
       {hasTwoVersions && <Comparison model={model} history={history} />}
       {history && <EvidenceGraphs model={model} history={history} />}
-      <Pairs model={model} />
       {history && <WorstPairs pairs={history.worstPairs} />}
       {history && <TrafficGraphs model={model} history={history} />}
       <Failures model={model} />
       <Events model={model} />
-      <Section title="Nodes">
+      <FoldingSection title="Nodes">
         <Table
           label="Nodes"
           columns={["Node", "Versions"]}
           rows={model.nodes.map((one) => [<Name>{one.node}</Name>, <Text>{one.state}</Text>])}
           empty="No node has a version of this Model."
+          rowsMax={NODES_MAX}
         />
-      </Section>
+      </FoldingSection>
       <Conditions conditions={model.conditions} />
     </>
   );

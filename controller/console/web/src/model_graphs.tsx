@@ -1,7 +1,7 @@
 // The graphs of a Model: what the evidence has shown against the limits, and what each version did in the last hour.
 import type { EvidencePoint, History, Model, TrafficPoint } from "./data";
 import { Graph, type Line, type Point, type Times } from "./graph";
-import { Section } from "./parts";
+import { FoldingSection, Section } from "./parts";
 import { milliseconds, percent, rounded } from "./text";
 
 // Before there is evidence, the interval has no end. It is drawn to so many times the limit.
@@ -29,13 +29,22 @@ function verdictOf(low: number, high: number, limit: number, isOver: boolean): s
   return `The limit is in the interval, so this test ${isOver ? "proved nothing" : "has proved nothing yet"}.`;
 }
 
+// The end of the axis: `least`, or more if the interval from `low` to `high` would be beyond it.
+function shownFor(least: number, low: number, high: number): number {
+  const nearest = Math.max(low, -high); // The end of the interval that is next to 0, if 0 is not in it.
+  return Math.max(least, 1.5 * nearest);
+}
+
+const NO_EVIDENCE = "There are too few requests yet to say how far the versions differ.";
 const NO_LIMIT = "The manifest disables this test, so there is no limit.";
 
 function ErrorInterval({ evidence, isOver, ...times }: IntervalProps) {
   const last = evidence.at(-1);
   if (!last) return null;
   const [, low, high, limit] = last;
-  const shown = Math.max(LIMITS_SHOWN * (limit ?? 0), 1.5 * Math.min(high, 0.05), 0.001);
+  const title = "Error rate of the candidate less stable's, in percentage points";
+  if (low <= -1 && high >= 1) return <Graph {...times} title={title} summary="" lines={[]} empty={NO_EVIDENCE} format={points} />;
+  const shown = shownFor(Math.max(LIMITS_SHOWN * (limit ?? 0), 1.5 * Math.min(high, 0.05), 0.001), low, high);
   const summary =
     `With 95 % confidence, the candidate's error rate less stable's is between ${points(low)} and ${points(high)}` +
     (limit === null ? `. ${NO_LIMIT}` : `; the limit is ${points(limit)}. ${verdictOf(low, high, limit, isOver)}`);
@@ -43,11 +52,11 @@ function ErrorInterval({ evidence, isOver, ...times }: IntervalProps) {
     <div>
       <Graph
         {...times}
-        title="Error rate of the candidate less stable's, in percentage points"
+        title={title}
         summary={summary}
         band={{ name: "The true difference is in this interval", points: evidence.map(([at, from, to]) => [at, from, to]) }}
         lines={limitsOf(evidence.map(([at, , , max]) => [at, max]))}
-        format={points}
+        format={(share) => rounded(100 * share)}
         valuesMax={shown}
         valuesMin={-shown}
       />
@@ -68,7 +77,7 @@ function RatioInterval({ evidence, isOver, told, ofPairs, ...times }: RatioProps
   const change = (ratio: number) => (ratio >= told ? `more than ${percent(told - 1)}` : percent(ratio - 1));
   const where = ofPairs ? " in pairs" : "";
   const [low, high, limit] = [last[4] ?? 0, last[5] ?? 0, last[6]];
-  const shown = Math.max(LIMITS_SHOWN * ((limit ?? 1) - 1), 0.2);
+  const shown = shownFor(Math.max(LIMITS_SHOWN * ((limit ?? 1) - 1), 0.2), low - 1, high - 1);
   const summary =
     `With 95 % confidence, the candidate's median run time${where} differs from stable's by ${low >= told ? change(low) : `${change(low)} to ${change(high)}`}` +
     (limit === null ? `. ${NO_LIMIT}` : `; the limit is ${change(limit)}. ${verdictOf(low, high, limit, isOver)}`);
@@ -120,10 +129,13 @@ interface TrafficGraphProps {
   history: History;
   title: string;
   value: (point: TrafficPoint) => number | null; // null: there is no number at this time.
+  empty?: string; // Why there are no numbers.
   format: (value: number) => string;
 }
 
-function TrafficGraph({ model, history, title, value, format }: TrafficGraphProps) {
+const NO_RUNS = "No version has answered a request in the last hour.";
+
+function TrafficGraph({ model, history, title, value, empty, format }: TrafficGraphProps) {
   const kindOf = (version: number): Line["kind"] => {
     if (version === model.stableVersion) return "stable";
     return version === model.rollout.candidate ? "candidate" : "other";
@@ -145,19 +157,19 @@ function TrafficGraph({ model, history, title, value, format }: TrafficGraphProp
     })
     .join(" ");
   const { now, intervalMs } = history;
-  return <Graph title={title} summary={summary} lines={lines} format={format} now={now} intervalMs={intervalMs} until={now} />;
+  return <Graph title={title} summary={summary} lines={lines} empty={empty} format={format} now={now} intervalMs={intervalMs} until={now} />;
 }
 
 export function TrafficGraphs({ model, history }: { model: Model; history: History }) {
   const common = { model, history };
   return (
-    <Section title="The last hour">
+    <FoldingSection title="The last hour">
       <div class="graphs">
         <TrafficGraph {...common} title="Requests per second" value={(point) => point[1]} format={rounded} />
         <TrafficGraph {...common} title="Failed requests per second" value={(point) => point[2]} format={rounded} />
-        <TrafficGraph {...common} title="Median run time" value={(point) => point[3] || null} format={milliseconds} />
-        <TrafficGraph {...common} title="Run time, 90 % quantile" value={(point) => point[4] || null} format={milliseconds} />
+        <TrafficGraph {...common} title="Median run time" value={(point) => point[3] || null} empty={NO_RUNS} format={milliseconds} />
+        <TrafficGraph {...common} title="Run time, 90 % quantile" value={(point) => point[4] || null} empty={NO_RUNS} format={milliseconds} />
       </div>
-    </Section>
+    </FoldingSection>
   );
 }

@@ -1,6 +1,6 @@
 // The page "/": all Models and fleets.
 import { useState } from "preact/hooks";
-import { useReading, type Overview } from "./data";
+import { useReading, type Overview, type Standing } from "./data";
 import { Announcement, Frame, ModelsTable, Name, Section, State, Table, Text, Why } from "./parts";
 import { useNotifications } from "./notify";
 import { count, fleetPath } from "./text";
@@ -20,27 +20,49 @@ function FleetsTable({ fleets, empty }: { fleets: Overview["fleets"]; empty: str
         <Why {...fleet} />,
         `${fleet.readyReplicas} of ${fleet.replicas}`,
         `${fleet.replicasMin} to ${fleet.replicasMax}`,
-        <Name>{fleet.grpcAddress || "–"}</Name>,
-        <Name>{fleet.restAddress || "–"}</Name>,
+        fleet.grpcAddress ? <Name>{fleet.grpcAddress}</Name> : "–",
+        fleet.restAddress ? <Name>{fleet.restAddress}</Name> : "–",
       ])}
       empty={empty}
     />
   );
 }
 
-function summaryOf({ models, fleets }: Overview): string {
+const STANDINGS: Standing[] = ["as wanted", "under way", "failed"];
+
+function countsOf({ models, fleets }: Overview): [Standing, string][] {
   const all = [...models, ...fleets];
-  const number = (standing: string) => all.filter((one) => one.standing === standing).length;
-  return `${number("as wanted")} as wanted, ${number("under way")} under way, ${number("failed")} failed`;
+  return STANDINGS.map((standing) => [standing, `${count(all.filter((one) => one.standing === standing).length)} ${standing}`]);
+}
+
+// Each number leads to what it counts.
+function Summary({ overview }: { overview: Overview }) {
+  const counts = countsOf(overview);
+  return (
+    <>
+      <p class="summary counts">
+        {counts.map(([standing, text]) => (
+          <a key={standing} href={filterPath(standing)}>
+            {text}
+          </a>
+        ))}
+      </p>
+      <Announcement>{counts.map(([, text]) => text).join(", ")}</Announcement>
+    </>
+  );
 }
 
 const ROWS_MAX = 200;
+
+function filterPath(filter: string): string {
+  return filter ? `/?filter=${encodeURIComponent(filter)}` : "/";
+}
 
 // The filter is a part of the URL, so that a link to the filtered list can be shared.
 function useFilter(): [string, (filter: string) => void] {
   const [filter, setFilter] = useState(new URLSearchParams(location.search).get("filter") ?? "");
   const change = (next: string) => {
-    history.replaceState(null, "", next ? `/?filter=${encodeURIComponent(next)}` : "/");
+    history.replaceState(null, "", filterPath(next));
     setFilter(next);
   };
   return [filter, change];
@@ -67,15 +89,14 @@ export function OverviewPage() {
     <Frame title="Overview" reading={reading}>
       {overview && (
         <>
-          <p class="summary">{summaryOf(overview)}</p>
-          <Announcement>{summaryOf(overview)}</Announcement>
+          <Summary overview={overview} />
           <p>
             <label>
               Filter by name or state <input type="search" value={filter} onInput={(event) => setFilter(event.currentTarget.value)} />
             </label>
           </p>
           <Section title="Models">
-            <ModelsTable models={models} empty={overview.models.length > 0 ? "No Model matches the filter." : `There are no Models. ${APPLY}`} />
+            <ModelsTable hasFleets models={models} empty={overview.models.length > 0 ? "No Model matches the filter." : `There are no Models. ${APPLY}`} />
             <Rest shown={models.length} all={overview.models.length} />
           </Section>
           <Section title="Fleets">

@@ -5,7 +5,7 @@ import { SignIn } from "./commands";
 import type { Answer, Condition, ModelRow, Reading, Standing } from "./data";
 import { NotifyChoice } from "./notify";
 import { storeChoice, storedChoice } from "./storage";
-import { ago, fleetPath, modelPath, version } from "./text";
+import { ago, count, fleetPath, modelPath, version } from "./text";
 
 // A text from outside: a name or a message. It is isolated, so that its direction of writing does not change the page.
 // Words in backquotes are commands.
@@ -55,18 +55,43 @@ export function Why({ why, disagreement }: { why: string; disagreement: string }
 export function Ago({ at }: { at: string | undefined }) {
   if (!at) return <>–</>;
   return (
-    <time dateTime={at} title={at}>
+    <time class="whole" dateTime={at} title={at}>
       {ago(at)}
     </time>
   );
 }
 
-export function Section({ title, children }: { title: string; children: ComponentChildren }) {
-  const id = title.toLowerCase().replace(/[^a-z]+/g, "-");
+interface SectionProps {
+  title: string;
+  children: ComponentChildren;
+}
+
+const idOf = (title: string) => title.toLowerCase().replace(/[^a-z]+/g, "-");
+
+export function Section({ title, children }: SectionProps) {
+  const id = idOf(title);
   return (
     <section aria-labelledby={id}>
       <h2 id={id}>{title}</h2>
       {children}
+    </section>
+  );
+}
+
+const WIDE = "(min-width: 40rem)"; // The width below which console.css makes cards of tables.
+
+// A section that a person can fold. On a narrow screen it is folded at first, so that the page stays short.
+export function FoldingSection({ title, children }: SectionProps) {
+  const [isOpen] = useState(() => window.matchMedia(WIDE).matches);
+  const id = idOf(title);
+  return (
+    <section aria-labelledby={id}>
+      <details open={isOpen}>
+        <summary>
+          <h2 id={id}>{title}</h2>
+        </summary>
+        {children}
+      </details>
     </section>
   );
 }
@@ -76,30 +101,71 @@ interface TableProps {
   columns: string[];
   rows: ComponentChildren[][];
   empty: string;
+  rowsMax?: number; // More rows are shown when a person asks for them.
 }
 
-// The first cell of a row is its heading. A table that is too wide scrolls, also by keyboard.
-export function Table({ label, columns, rows, empty }: TableProps) {
-  if (rows.length === 0) return <p class="empty">{empty}</p>;
+interface RowProps {
+  columns: string[];
+  cells: ComponentChildren[];
+}
+
+// The name of a column in cards, where there is little room: "Stable" of "Stable, version 1".
+const shortName = (column = "") => column.split(",")[0];
+
+const isNothing = (cell: ComponentChildren) => cell === "" || cell === "–";
+
+// The first cell is the heading. A narrow screen shows the row as a card, in which each cell has the name of its column
+// and those without content are left out. The roles remain although the card is not laid out as a table.
+function Row({ columns, cells }: RowProps) {
+  const [heading, ...rest] = cells;
   return (
-    <div class="scroll" role="group" aria-label={label} tabIndex={0}>
-      <table>
-        <thead>
-          <tr>
-            {columns.map((column) => (
-              <th scope="col" key={column}>
-                {column}
-              </th>
+    <tr role="row">
+      <th scope="row" role="rowheader">
+        {heading}
+      </th>
+      {rest.map((cell, index) => (
+        <td role="cell" data-column={shortName(columns[index + 1])} class={isNothing(cell) ? "nothing" : undefined}>
+          <div>{cell}</div>
+        </td>
+      ))}
+    </tr>
+  );
+}
+
+// A table that is too wide scrolls, also by keyboard.
+export function Table({ label, columns, rows, empty, rowsMax = Infinity }: TableProps) {
+  const [isWhole, setWhole] = useState(false);
+  if (rows.length === 0) return <p class="empty">{empty}</p>;
+  const shown = isWhole ? rows : rows.slice(0, rowsMax);
+  return (
+    <>
+      <div class="scroll" role="group" aria-label={label} tabIndex={0}>
+        <table role="table">
+          <thead role="rowgroup">
+            <tr role="row">
+              {columns.map((column) => (
+                <th scope="col" role="columnheader" key={column}>
+                  {column}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody role="rowgroup">
+            {shown.map((cells, index) => (
+              <Row key={index} columns={columns} cells={cells} />
             ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row, index) => (
-            <tr key={index}>{row.map((cell, column) => (column === 0 ? <th scope="row">{cell}</th> : <td>{cell}</td>))}</tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+          </tbody>
+        </table>
+      </div>
+      {shown.length < rows.length && (
+        <p class="more">
+          <button onClick={() => setWhole(true)}>
+            Show all {count(rows.length)}
+            <span class="only-read-aloud"> rows of {label}</span>
+          </button>
+        </p>
+      )}
+    </>
   );
 }
 
@@ -116,22 +182,31 @@ export function Facts({ facts }: { facts: [string, ComponentChildren][] }) {
   );
 }
 
-export function ModelsTable({ models, empty }: { models: ModelRow[]; empty: string }) {
+interface ModelsTableProps {
+  models: ModelRow[];
+  empty: string;
+  hasFleets: boolean; // Whether the Models may be on several fleets.
+}
+
+export function ModelsTable({ models, empty, hasFleets }: ModelsTableProps) {
+  const fleetCell = (model: ModelRow) => (
+    <a href={fleetPath(model.fleet)}>
+      <Name>{model.fleet}</Name>
+    </a>
+  );
   return (
     <Table
       label="Models"
-      columns={["Model", "State", "Why", "Serves", "Wanted", "Fleet"]}
+      columns={["Model", "State", "Why", "Serves", "Wanted", ...(hasFleets ? ["Fleet"] : [])]}
       rows={models.map((model) => [
         <a href={modelPath(model)}>
           <Name>{`${model.namespace}/${model.name}`}</Name>
         </a>,
         <State standing={model.standing} />,
         <Why {...model} />,
-        version(model.stableVersion),
-        model.wantedVersion === null ? "the newest" : version(model.wantedVersion),
-        <a href={fleetPath(model.fleet)}>
-          <Name>{model.fleet}</Name>
-        </a>,
+        <Name>{version(model.stableVersion)}</Name>,
+        <Name>{model.wantedVersion === null ? "the newest" : version(model.wantedVersion)}</Name>,
+        ...(hasFleets ? [fleetCell(model)] : []),
       ])}
       empty={empty}
     />
@@ -142,7 +217,7 @@ const CONDITION_STATES: Record<string, string> = { True: "yes", False: "no", Unk
 
 export function Conditions({ conditions }: { conditions: Condition[] }) {
   return (
-    <Section title="Conditions">
+    <FoldingSection title="Conditions">
       <Table
         label="Conditions"
         columns={["Condition", "Holds", "Since", "Reason", "Message"]}
@@ -155,7 +230,7 @@ export function Conditions({ conditions }: { conditions: Condition[] }) {
         ])}
         empty="No controller has processed this object yet."
       />
-    </Section>
+    </FoldingSection>
   );
 }
 
@@ -189,7 +264,7 @@ function ThemeChoice() {
   };
   return (
     <label class="theme">
-      Colours{" "}
+      <span class="label">Colours </span>
       <select value={theme} onChange={(event) => choose(event.currentTarget.value as Theme)}>
         <option value="system">of the system</option>
         <option value="light">light</option>
@@ -230,6 +305,22 @@ function Problem({ problem }: { problem: string }) {
   return <div role="alert">{problem && <p class="warning"><Text>{problem}</Text></p>}</div>;
 }
 
+// Why there is nothing to show.
+function Failure({ reading }: { reading: Reading<unknown> }) {
+  return (
+    <>
+      <p class="warning" role="alert">
+        <Text>{reading.error}</Text>
+      </p>
+      {reading.isMissing && (
+        <p>
+          It was deleted, or its name is mistyped. The <a href="/">overview</a> has all Models and fleets.
+        </p>
+      )}
+    </>
+  );
+}
+
 interface FrameProps {
   title: string;
   above?: { name: string; path: string };
@@ -253,7 +344,7 @@ export function Frame({ title, above, reading, children }: FrameProps) {
         </a>
         {above && (
           <nav aria-label="Where you are">
-            <a href={above.path}>{above.name}</a> <span aria-hidden="true">/</span> <Text>{title}</Text>
+            <a href={above.path}>{above.name}</a> <span class="here"><span aria-hidden="true">/</span> <Text>{title}</Text></span>
           </nav>
         )}
         <NotifyChoice />
@@ -266,7 +357,7 @@ export function Frame({ title, above, reading, children }: FrameProps) {
         </h1>
         <Staleness reading={reading} now={now} />
         <Problem problem={reading.data?.controller.problem ?? ""} />
-        {reading.data === null && (reading.error ? <p class="warning" role="alert"><Text>{reading.error}</Text></p> : <p>Loading …</p>)}
+        {reading.data === null && (reading.error ? <Failure reading={reading} /> : <p>Loading …</p>)}
         {children}
       </main>
       <footer>

@@ -4,6 +4,11 @@ export function count(number: number): string {
   return number.toLocaleString("en");
 }
 
+// "1 row", "2 rows".
+export function counted(number: number, noun: string): string {
+  return `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
+}
+
 export function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
