@@ -7,8 +7,8 @@ import urllib.request
 import pytest
 
 from canary_scene import MODEL, Scene
-from console_test import Tab, violations_of
 from harness import wait_for
+from tab import Tab, violations_of
 
 ADMIN, READER = "annas-token-is-long-enough", "bens-token-is-long-enough-too"
 OTHER_ADMIN = "carlas-token-is-long-enough"

@@ -34,3 +34,24 @@ def chromium():
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="module")
+def scene():
+    from canary_scene import Scene
+
+    scene = Scene()
+    yield scene
+    scene.end()
+
+
+@pytest.fixture(scope="module")
+def in_canary(scene):
+    scene.begin_canary()
+    return scene
+
+
+@pytest.fixture(scope="module")
+def with_hostile_objects(in_canary):
+    in_canary.add_hostile_objects()
+    return in_canary

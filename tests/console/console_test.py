@@ -3,91 +3,19 @@
 axe-core judges the accessibility. With LONGSHORE_PICTURES=FOLDER the tests also save pictures of the pages (pictures.py).
 """
 
-import json
 import urllib.error
 import urllib.request
 
 import pytest
 
 import pictures
-from canary_scene import HOSTILE_FOLDER, LONG, LONGEST_SERVED_NAME, MODEL, Scene
+from canary_scene import HOSTILE_FOLDER, LONGEST_SERVED_NAME, MODEL
 from harness import wait_for
+from tab import PATHS, Tab, graph, section, violations_of
 
-PATHS = {"overview": "/", "model": f"/models/default/{MODEL}", "fleet": "/fleets/default/cpu", "hostile": f"/models/default/{LONG}"}
 BYTES_MAX = 200_000
 FIRST_PAINT_MS_MAX = 300
-NARROW_HEIGHT_MAX = 5000  # Pixels.
 PAINTS_MAX = 10  # Other programs of the machine make single ones slow.
-
-
-@pytest.fixture(scope="module")
-def scene():
-    scene = Scene()
-    yield scene
-    scene.end()
-
-
-@pytest.fixture(scope="module")
-def in_canary(scene):
-    scene.begin_canary()
-    return scene
-
-
-@pytest.fixture(scope="module")
-def with_hostile_objects(in_canary):
-    in_canary.add_hostile_objects()
-    return in_canary
-
-
-class Tab:
-    """A page of the browser that remembers what went wrong in it."""
-
-    def __init__(self, browser, scene, **options):
-        self.scene = scene
-        self.context = browser.new_context(**options)
-        self.page = self.context.new_page()
-        self.problems = []
-        self.foreign = []
-        self.page.on("console", lambda message: self.problems.append(message.text) if message.type in ("error", "warning") else None)
-        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
-        self.page.on("request", lambda request: None if request.url.startswith(scene.url) else self.foreign.append(request.url))
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_failure):
-        self.page.unroute_all(behavior="ignoreErrors")  # An answer may be on its way to change_answers.
-        self.context.close()
-
-    def open(self, name):
-        self.page.goto(self.scene.url + PATHS[name])
-        self.page.wait_for_selector("h2")
-        if name in ("model", "hostile"):
-            self.page.wait_for_selector("text=The last hour")
-
-    def is_shown(self, is_shown):
-        """What the page learns when another tab is in front of it."""
-        self.page.evaluate(f"window.isHidden = {json.dumps(not is_shown)}; document.dispatchEvent(new Event('visibilitychange'))")
-
-    def change_answers(self, change):
-        """Answers of the controller come as `change(path, json)` leaves them."""
-
-        def answer(route):
-            response = route.fetch()
-            data = response.json()
-            change(route.request.url.removeprefix(self.scene.url), data)
-            route.fulfill(response=response, json=data)
-
-        self.page.route("**/api/v1/**", answer)
-
-
-def violations_of(page, node_modules):
-    """What axe-core finds, of any impact."""
-    # The page's policy forbids scripts in it; those of the test come through the debugger.
-    page.evaluate((node_modules / "axe-core/axe.min.js").read_text())
-    found = page.evaluate("axe.run()")
-    assert len(found["passes"]) > 10, "axe has looked at something"
-    return [(one["id"], one["impact"], [node["html"] for node in one["nodes"]]) for one in found["violations"]]
 
 
 def test_pictures_are_taken_during_the_canary(chromium, in_canary):
@@ -215,14 +143,6 @@ def test_a_manifest_file_that_never_became_an_object_is_shown(chromium, in_canar
             assert part in row
 
 
-def graph(tab, title):
-    return tab.page.wait_for_selector(f"figure:has(figcaption:text('{title}'))")
-
-
-def section(tab, title):
-    return tab.page.wait_for_selector(f"section:has(h2:text('{title}'))")
-
-
 def test_a_graph_has_a_gap_where_nothing_was_measured(chromium, in_canary):
     def change(path, data):
         if not path.endswith("/history"):
@@ -254,15 +174,6 @@ def test_each_version_of_a_graph_has_its_own_dashes(chromium, in_canary):
         dashes = [line.evaluate("(line) => getComputedStyle(line).strokeDasharray") for line in lines]
         assert len(dashes) == 5
         assert len(set(dashes)) == 5, dashes
-
-
-def test_a_fleet_is_not_cut_in_a_window_of_1000_pixels(chromium, in_canary):
-    with Tab(chromium, in_canary) as tab:
-        tab.page.set_viewport_size({"width": 1000, "height": 700})
-        tab.open("fleet")
-        width = tab.page.evaluate("(() => { const table = document.querySelector('[aria-label=Nodes]');"
-                                  " return [table.scrollWidth, table.clientWidth]; })()")
-        assert width[0] <= width[1], width
 
 
 def test_a_disabled_test_has_no_limit(chromium, in_canary):
@@ -304,17 +215,6 @@ def test_only_nodes_of_a_host_show_their_process(chromium, in_canary):
             assert ("Process, administration" in columns) == (not has_pods)
 
 
-def test_a_table_that_is_wider_than_its_box_has_a_shadow_at_the_edge(chromium, in_canary):
-    with Tab(chromium, in_canary) as tab:
-        tab.page.set_viewport_size({"width": 660, "height": 700})
-        tab.open("fleet")
-        width, box, attachment = tab.page.evaluate(
-            "(() => { const table = document.querySelector('[aria-label=Nodes]');"
-            " return [table.scrollWidth, table.clientWidth, getComputedStyle(table).backgroundAttachment]; })()")
-        assert width > box
-        assert attachment == "local, local, scroll, scroll", "covers that scroll away from the shadows"
-
-
 def test_a_test_that_failed_before_there_was_an_interval_is_explained(chromium, in_canary):
     def change(path, data):
         if "comparedNote" in data:
@@ -324,21 +224,6 @@ def test_a_test_that_failed_before_there_was_an_interval_is_explained(chromium, 
         tab.change_answers(change)
         tab.open("model")
         assert "The failed test needs fewer requests." in section(tab, "Both versions side by side").inner_text()
-
-
-def test_an_interval_without_an_end_is_a_sentence_and_one_beyond_the_limit_is_drawn(chromium, in_canary):
-    def change(path, data):
-        if path.endswith("/history"):
-            data["evidence"] = [[*point[:1], -1, 1, 0.005, 2.2, 5.5, 1.1] for point in data["evidence"]]
-        elif data.get("evidence"):
-            data["evidence"][1:] = [-1, 1, 0.005, 2.2, 5.5, 1.1]
-
-    with Tab(chromium, in_canary) as tab:
-        tab.change_answers(change)
-        tab.open("model")
-        errors, ratios = graph(tab, "Error rate of the candidate"), graph(tab, "Median run time of the candidate")
-        assert "There are too few requests yet" in errors.inner_text() and errors.query_selector("svg.graph") is None
-        assert ratios.query_selector("path.band").bounding_box()["height"] > 20
 
 
 def test_a_model_without_requests_has_no_run_times(chromium, in_canary):
@@ -363,46 +248,11 @@ def test_the_numbers_of_the_overview_lead_to_what_they_count(chromium, in_canary
         tab.open("overview")
         tab.page.click("a:text('2 as wanted')")
         tab.page.wait_for_selector("text=are shown.")
-        shown = [row.inner_text() for row in tab.page.query_selector_all("section tbody th")][:2]
+        shown = [row.inner_text() for row in tab.page.query_selector_all("section tbody th")]
         assert shown == ["default/ranking", "default/cpu"]
-
-
-def many_events(path, data):
-    if "failed" in data:
-        data["history"] = [{"at": "2026-01-01T00:00:00Z", "version": 7, "what": "Step", "message": f"event {i}"} for i in range(50)]
-
-
-def test_old_events_are_shown_on_demand(chromium, in_canary):
-    with Tab(chromium, in_canary) as tab:
-        tab.change_answers(many_events)
-        tab.open("model")
-        events = lambda: [row.inner_text() for row in tab.page.query_selector_all("[aria-label=Events] tbody td:last-child")]  # noqa: E731
-        assert events() == [f"event {i}" for i in range(49, 39, -1)]
-        tab.page.click("button:has-text('Show all 50')")
-        assert events()[-1] == "event 0"
-
-
-@pytest.mark.parametrize("name", PATHS)
-def test_a_narrow_window_shows_rows_as_cards(chromium, node_modules, with_hostile_objects, name):
-    with Tab(chromium, with_hostile_objects, viewport={"width": 380, "height": 800}) as tab:
-        tab.change_answers(many_events)
-        tab.open(name)
-        assert tab.page.evaluate("document.documentElement.scrollHeight") < NARROW_HEIGHT_MAX
-        tab.page.evaluate("document.querySelectorAll('section > details').forEach((one) => { one.open = true; })")
-        assert violations_of(tab.page, node_modules) == []
-        assert tab.page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
-        cut = "[...document.querySelectorAll('.scroll')].filter((one) => one.scrollWidth > one.clientWidth).length"
-        assert tab.page.evaluate(cut) == 0, "a table is cut at the edge"
-        label = "getComputedStyle(document.querySelector('tbody td'), '::before').content"
-        assert len(tab.page.evaluate(label)) > 4, "each cell has the name of its column"
-
-
-def test_what_is_folded_in_a_narrow_window_can_be_opened(chromium, in_canary):
-    with Tab(chromium, in_canary, viewport={"width": 380, "height": 800}) as tab:
-        tab.open("model")
-        assert not tab.page.is_visible("[aria-label=Events]")
-        tab.page.click("h2:text('Events')")
-        assert tab.page.is_visible("[aria-label=Events]")
+        tab.page.click("a:text('1 failed')")
+        tab.page.wait_for_selector("text=No Model matches the filter.")
+        assert tab.page.is_visible("tr:has-text('typo.yaml')"), "a file with a mistake has failed, too"
 
 
 def test_hostile_texts_are_only_texts(chromium, with_hostile_objects):

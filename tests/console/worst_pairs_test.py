@@ -5,9 +5,9 @@ import urllib.request
 
 import pytest
 
-from console_test import Tab, violations_of
 from harness import Installation, wait_for
 from local_test import Load, half_plus
+from tab import Tab, violations_of
 
 PATH = "/models/default/half"
 TRACE_ID = "4bf92f3577b34da6a3ce929d0e0e4736"

@@ -35,7 +35,10 @@ function shownFor(least: number, low: number, high: number): number {
   return Math.max(least, 1.5 * nearest);
 }
 
-const NO_EVIDENCE = "There are too few requests yet to say how far the versions differ.";
+function noEvidence(isOver: boolean): string {
+  return `There ${isOver ? "were too few requests" : "are too few requests yet"} to say how far the versions differ.`;
+}
+
 const NO_LIMIT = "The manifest disables this test, so there is no limit.";
 
 function ErrorInterval({ evidence, isOver, ...times }: IntervalProps) {
@@ -43,7 +46,7 @@ function ErrorInterval({ evidence, isOver, ...times }: IntervalProps) {
   if (!last) return null;
   const [, low, high, limit] = last;
   const title = "Error rate of the candidate less stable's, in percentage points";
-  if (low <= -1 && high >= 1) return <Graph {...times} title={title} summary="" lines={[]} empty={NO_EVIDENCE} format={points} />;
+  if (low <= -1 && high >= 1) return <Graph {...times} title={title} summary="" lines={[]} empty={noEvidence(isOver)} format={points} />;
   const shown = shownFor(Math.max(LIMITS_SHOWN * (limit ?? 0), 1.5 * Math.min(high, 0.05), 0.001), low, high);
   const summary =
     `With 95 % confidence, the candidate's error rate less stable's is between ${points(low)} and ${points(high)}` +

@@ -1,6 +1,6 @@
 // The page "/": all Models and fleets.
 import { useState } from "preact/hooks";
-import { useReading, type Overview, type Standing } from "./data";
+import { useReading, type Named, type Overview, type Standing } from "./data";
 import { Announcement, Frame, ModelsTable, Name, Section, State, Table, Text, Why } from "./parts";
 import { useNotifications } from "./notify";
 import { count, fleetPath } from "./text";
@@ -30,9 +30,9 @@ function FleetsTable({ fleets, empty }: { fleets: Overview["fleets"]; empty: str
 
 const STANDINGS: Standing[] = ["as wanted", "under way", "failed"];
 
-function countsOf({ models, fleets }: Overview): [Standing, string][] {
-  const all = [...models, ...fleets];
-  return STANDINGS.map((standing) => [standing, `${count(all.filter((one) => one.standing === standing).length)} ${standing}`]);
+function countsOf({ models, fleets, manifests }: Overview): [Standing, string][] {
+  const all = [...[...models, ...fleets].map((one) => one.standing), ...manifests.map((one) => one.state)];
+  return STANDINGS.map((standing) => [standing, `${count(all.filter((one) => one === standing).length)} ${standing}`]);
 }
 
 // Each number leads to what it counts.
@@ -68,10 +68,13 @@ function useFilter(): [string, (filter: string) => void] {
   return [filter, change];
 }
 
-function matching<Row extends { namespace: string; name: string; standing: string }>(rows: Row[], filter: string): Row[] {
+// `texts`: what of a row the words of the filter are looked for in.
+function matching<Row>(rows: Row[] | undefined, filter: string, texts: (row: Row) => string): Row[] {
   const words = filter.toLowerCase().split(/\s+/);
-  return rows.filter((row) => words.every((word) => `${row.namespace}/${row.name} ${row.standing}`.includes(word)));
+  return (rows ?? []).filter((row) => words.every((word) => texts(row).toLowerCase().includes(word)));
 }
+
+const textsOf = (row: Named & { standing: string }) => `${row.namespace}/${row.name} ${row.standing}`;
 
 // How many rows there are, if not all are shown.
 function Rest({ shown, all }: { shown: number; all: number }) {
@@ -83,8 +86,9 @@ export function OverviewPage() {
   const [filter, setFilter] = useFilter();
   const overview = reading.data;
   useNotifications(overview?.models);
-  const models = matching(overview?.models ?? [], filter).slice(0, ROWS_MAX);
-  const fleets = matching(overview?.fleets ?? [], filter).slice(0, ROWS_MAX);
+  const models = matching(overview?.models, filter, textsOf).slice(0, ROWS_MAX);
+  const fleets = matching(overview?.fleets, filter, textsOf).slice(0, ROWS_MAX);
+  const manifests = matching(overview?.manifests, filter, (row) => `${row.file} ${row.state}`);
   return (
     <Frame title="Overview" reading={reading}>
       {overview && (
@@ -103,12 +107,12 @@ export function OverviewPage() {
             <FleetsTable fleets={fleets} empty={overview.fleets.length > 0 ? "No fleet matches the filter." : `There are no fleets. ${APPLY}`} />
             <Rest shown={fleets.length} all={overview.fleets.length} />
           </Section>
-          {overview.manifests.length > 0 && (
+          {manifests.length > 0 && (
             <Section title="Manifest files that differ from their objects">
               <Table
                 label="Manifest files that differ from their objects"
                 columns={["File", "State", "Why"]}
-                rows={overview.manifests.map((one) => [<Text>{one.file}</Text>, <State standing={one.state} />, <Text>{one.why}</Text>])}
+                rows={manifests.map((one) => [<Text>{one.file}</Text>, <State standing={one.state} />, <Text>{one.why}</Text>])}
                 empty=""
               />
             </Section>

@@ -347,9 +347,11 @@ export function Frame({ title, above, reading, children }: FrameProps) {
             <a href={above.path}>{above.name}</a> <span class="here"><span aria-hidden="true">/</span> <Text>{title}</Text></span>
           </nav>
         )}
-        <NotifyChoice />
-        <SignIn />
-        <ThemeChoice />
+        <div class="tools">
+          <NotifyChoice />
+          <SignIn />
+          <ThemeChoice />
+        </div>
       </header>
       <main id="content" tabIndex={-1}>
         <h1>
