@@ -179,17 +179,17 @@ void DescribeStalled(Draft& draft) {
 
 // What keeps the Model from being as its spec wants it; "" if nothing does. Requires the conditions Ready and Stalled.
 std::string HeldUpBy(const Draft& draft) {
-  const auto message_if = [&](const char* type, const char* status) {
-    const auto found = std::ranges::find(draft.status().conditions, type, &api::Condition::type);
-    return found->status == status ? found->message : "";
+  const auto condition = [&](const char* type) {
+    return *std::ranges::find(draft.status().conditions, type, &api::Condition::type);
   };
-  if (const std::string stalled = message_if("Stalled", "True"); !stalled.empty()) return stalled;
+  if (const api::Condition stalled = condition("Stalled"); stalled.status == "True") return stalled.message;
   if (const auto source = FindBlockingSource(draft)) return source->message;
   const api::RolloutStatus& rollout = draft.status().rollout;
   const bool under_way = IsUnderWay(rollout.phase);
   if (under_way && draft.NodesCount() > 0) return draft.ReportsOn(rollout.candidate);
-  const std::string not_ready = message_if("Ready", "False");
-  if (!not_ready.empty() || under_way) return not_ready;
+  const api::Condition ready = condition("Ready");
+  const bool is_ready = ready.status == "True" || ready.reason == kRouting;  // That takes only a moment.
+  if (!is_ready || under_way) return is_ready ? "" : ready.message;
   return MissingNodesAreLateIn(draft) ? ReadyCount(draft, draft.status().stable_version) : "";
 }
 
