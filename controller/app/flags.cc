@@ -92,7 +92,9 @@ void AddHostFlags(CLI::App& app, RawFlags& raw, HostOptions& host) {
   app.add_flag("--stop-nodes-on-exit", host.stop_nodes_on_exit,
                "On SIGTERM, let the nodes finish their work and stop them")
       ->group(kOnHost);
-  app.add_flag("--stop-fleets", raw.stop_fleets, "Stop all nodes of the state directory, wait for them, and exit")
+  app.add_flag(
+         "--stop-fleets", raw.stop_fleets,
+         "Stop all nodes of the state directory, wait for them, and exit; the objects then say that nothing serves")
       ->group(kOnHost);
 }
 

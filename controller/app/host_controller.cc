@@ -1,10 +1,4 @@
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-
 #include <atomic>
-#include <cerrno>
-#include <cstring>
 #include <optional>
 
 #include "common/base/clock.h"
@@ -17,6 +11,8 @@
 #include "controller/app/controller.h"
 #include "controller/app/epoch_file.h"
 #include "controller/app/reconcile_loop.h"
+#include "controller/app/state_dir.h"
+#include "controller/app/stop_fleets.h"
 #include "controller/app/version_files.h"
 #include "controller/console/console.h"
 #include "controller/fleet/processes/named_nodes.h"
@@ -29,29 +25,11 @@
 namespace longshore::app {
 namespace {
 
-constexpr std::chrono::seconds kDrainMax{120};
 // A node that does not answer a ping is no longer connected, and is restarted 15 s later (reconcile/).
 constexpr std::chrono::seconds kPingAfter{2};
 constexpr std::chrono::seconds kPingTimeout{3};
 // The loop reports that it is alive once a second. A reconciliation of very many objects may take some seconds.
 constexpr std::chrono::seconds kSilentMax{10};
-
-// Locks the state directory. A controller holds the lock until it is destroyed. If its process crashes, the kernel
-// releases the lock.
-Result<process::Descriptor> LockStateDir(const Path& state_dir) {
-  std::error_code error;
-  std::filesystem::create_directories(state_dir, error);
-  if (error) return Unavailable("cannot create {}: {}", state_dir.string(), error.message());
-  // Only this user may open the folder: the controller regards every process that opens its socket there as a node.
-  chmod(state_dir.c_str(), 0700);
-  const Path path = state_dir / "controller.lock";
-  process::Descriptor lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!lock.valid()) return Unavailable("cannot open {}: {}", path.string(), std::strerror(errno));
-  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    return FailedPrecondition("another longshore-controller uses the state directory {}", state_dir.string());
-  }
-  return lock;
-}
 
 // Makes the directory of manifests if only its last part is missing, and says so: its name may be a typing mistake.
 Status FindManifests(const Path& manifests) {
@@ -124,6 +102,7 @@ class HostController final : public Controller {
 Status HostController::Start() {
   RETURN_IF_ERROR(FindManifests(options_.manifests));
   ASSIGN_OR_RETURN(lock_, LockStateDir(options_.state_dir));
+  RETURN_IF_ERROR(RecordManifests(options_.state_dir, options_.manifests));
   ASSIGN_OR_RETURN(failpoint_, runtime::Failpoint::FromEnvironment());
   ASSIGN_OR_RETURN(store_, store::local::LocalStore::Open(
                                {.dir = options_.manifests, .read_manifests = true, .health = &objects_health_}));
@@ -288,7 +267,10 @@ Status HostController::Run() {
     return {};
   }
   fleet_.reset();
-  return fleet::processes::StopAllNodes(options_.state_dir, kDrainMax);
+  const Status written = WriteStopped(
+      *store_, "the controller has ended with --stop-nodes-on-exit; the nodes start with it", clock_.Now());
+  RETURN_IF_ERROR(fleet::processes::StopAllNodes(options_.state_dir, kDrainMax));
+  return written;
 }
 
 }  // namespace
@@ -297,11 +279,6 @@ Result<std::unique_ptr<Controller>> StartOnHost(const HostOptions& options) {
   auto controller = std::make_unique<HostController>(options);
   RETURN_IF_ERROR(controller->Start());
   return std::unique_ptr<Controller>(std::move(controller));
-}
-
-Status StopFleets(const Path& state_dir) {
-  ASSIGN_OR_RETURN(const process::Descriptor lock, LockStateDir(state_dir));
-  return fleet::processes::StopAllNodes(state_dir, kDrainMax);
 }
 
 }  // namespace longshore::app

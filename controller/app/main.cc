@@ -48,8 +48,14 @@ class SignalThread {
   std::thread thread_;
 };
 
+Status Stop(const HostOptions& host) {
+  ASSIGN_OR_RETURN(const std::string done, StopFleets(host.state_dir, host.manifests, SystemClock()));
+  fmt::print("{}\n", done);
+  return {};
+}
+
 Status Run(const Flags& flags) {
-  if (flags.verb == Flags::Verb::kStopFleets) return StopFleets(flags.host.state_dir);
+  if (flags.verb == Flags::Verb::kStopFleets) return Stop(flags.host);
   ASSIGN_OR_RETURN(const std::unique_ptr<Controller> controller,
                    flags.verb == Flags::Verb::kCluster ? StartInCluster(flags.cluster) : StartOnHost(flags.host));
   const SignalThread signals([&](int) { controller->Stop(); });

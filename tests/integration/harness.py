@@ -131,6 +131,8 @@ exec {shlex.quote(str(real))} "$@"
         self.controller = None
 
     def stop_fleets(self):
+        if not (self.state / "controller.lock").exists():
+            return  # No controller has run.
         subprocess.run([BIN / "longshore-controller", f"--state_dir={self.state}", "--stop-fleets"], check=True,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=150)
 

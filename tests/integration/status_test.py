@@ -129,6 +129,17 @@ class Status(unittest.TestCase):
         wait_for("the manifest to be read", lambda: "as wanted" in self.it.command("status", "half").stdout)
         self.assertNotIn("says", self.it.command("get", "models").stdout)
 
+    def test_stop_fleets_leaves_no_object_ready(self):
+        self.serve()
+        self.it.kill_controller()
+        ended = subprocess.run([BIN / "longshore-controller", f"--state_dir={self.it.state}", "--stop-fleets"],
+                               capture_output=True, text=True, timeout=150, check=False)
+        self.assertEqual((ended.returncode, ended.stdout), (0, "ended 1 node of 1 fleet\n"), ended.stderr)
+        for kind, reason in (("fleets", "Stopped"), ("models", "FleetStopped")):
+            self.assertRegex(self.it.command("get", kind).stdout, rf"False +{reason}")
+        self.it.start_controller()
+        self.assertEqual(self.it.command("status", "--wait", "--timeout=40s").returncode, 0)
+
     def test_a_manifest_with_a_mistake_is_named_by_status(self):
         self.serve()
         self.edit(lambda text: text + "  colour: blue\n")

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -53,8 +54,14 @@ class NamedNodes {
 // NotFound if the node's program cannot be executed.
 Result<std::unique_ptr<NamedNodes>> StartNamedNodes(ProcessOptions options, const Clock& clock, OnChange on_change);
 
+// The nodes that StopAllNodes has ended.
+struct StoppedNodes {
+  size_t nodes = 0;
+  std::set<std::string> fleets{};  // Their fleets; that of a node without a record is not known.
+};
+
 // Asks all nodes of a state directory to leave, including those without a record, and waits for them. Returns
 // DeadlineExceeded with the pids of the processes that did not end within the timeout.
-Status StopAllNodes(const Path& state_dir, std::chrono::milliseconds timeout);
+Result<StoppedNodes> StopAllNodes(const Path& state_dir, std::chrono::milliseconds timeout);
 
 }  // namespace longshore::fleet::processes

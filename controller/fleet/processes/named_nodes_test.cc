@@ -337,6 +337,17 @@ TEST_F(NamedNodesTest, StopAllNodesEndsNodesWhoseRecordIsMissingOrCannotBeWritte
   std::filesystem::remove_all(in_the_way);
 }
 
+TEST_F(NamedNodesTest, StopAllNodesCountsWhatItHasEnded) {
+  for (const char* name : {"a", "b"}) StartNode(name);
+  fleet_.reset();
+  std::filesystem::remove_all(NodePaths(dir_, "b").dir);
+  const auto stopped = StopAllNodes(dir_, seconds(20));
+  ASSERT_TRUE(stopped);
+  EXPECT_EQ(stopped->nodes, 2);
+  EXPECT_EQ(stopped->fleets, std::set<std::string>{spec_.fleet});
+  EXPECT_EQ(StopAllNodes(dir_, seconds(20))->nodes, 0);
+}
+
 TEST_F(NamedNodesTest, TheErrorNamesAMissingProgram) {
   const auto fleet = StartNamedNodes({.state_dir = dir_, .node_binary = "/no/such/node"}, clock_, {});
   ASSERT_FALSE(fleet);

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string>
+#include <utility>
 
 #include "common/os/log.h"
 #include "controller/fleet/processes/named_nodes.h"
@@ -24,35 +27,43 @@ Status MarkAsStopping(const Path& state_dir, const std::vector<NodeRecord>& reco
   return first;
 }
 
+struct Leaving {
+  std::map<pid_t, process::Process> processes{};
+  std::set<std::string> fleets{};
+};
+
 // Finds the node processes, including those without a record, for example because the folder of the record was deleted.
-std::map<pid_t, process::Process> FindAll(const Path& state_dir, const std::vector<NodeRecord>& records) {
-  std::map<pid_t, process::Process> found;
+Leaving FindAll(const Path& state_dir, const std::vector<NodeRecord>& records) {
+  Leaving found;
   for (const NodeRecord& record : records) {
     auto node = FindProcess(record, NodePaths(state_dir, record.node).StateDirArgument());
-    if (node) found.emplace(node->pid(), std::move(*node));
+    if (!node) continue;
+    found.processes.emplace(node->pid(), std::move(*node));
+    found.fleets.insert(record.fleet);
   }
   for (process::Process& node : ProcessesWith(NodePaths(state_dir, "").StateDirArgument())) {
-    found.emplace(node.pid(), std::move(node));
+    found.processes.emplace(node.pid(), std::move(node));
   }
   return found;
 }
 
 }  // namespace
 
-Status StopAllNodes(const Path& state_dir, milliseconds timeout) {
+Result<StoppedNodes> StopAllNodes(const Path& state_dir, milliseconds timeout) {
   const std::vector<NodeRecord> records = ReadRecords(state_dir);
-  std::map<pid_t, process::Process> leaving = FindAll(state_dir, records);
+  Leaving leaving = FindAll(state_dir, records);
   const Status marked = MarkAsStopping(state_dir, records);
-  for (const auto& [_, node] : leaving)
+  for (const auto& [_, node] : leaving.processes)
     (void)node.Signal(SIGTERM);  // An error means that the process has already ended.
   const auto deadline = steady_clock::now() + timeout;
   std::string left;
-  for (auto& [pid, node] : leaving) {
+  for (auto& [pid, node] : leaving.processes) {
     const auto remaining = std::chrono::ceil<milliseconds>(deadline - steady_clock::now());
     if (!node.Wait(std::max(remaining, milliseconds(0)))) left += fmt::format(" {}", pid);
   }
   if (!left.empty()) return DeadlineExceeded("these nodes are still finishing their work: processes{}", left);
-  return marked;
+  RETURN_IF_ERROR(marked);
+  return StoppedNodes{leaving.processes.size(), std::move(leaving.fleets)};
 }
 
 }  // namespace longshore::fleet::processes
