@@ -50,7 +50,7 @@ struct ReconcileLoopContext {
   // may be empty.
   std::function<void()> is_alive{};
   // See reconcile::Deps.
-  std::function<std::optional<TimePoint>(const std::string& source_uri, int64_t version)> files_changed_at{};
+  std::function<std::optional<TimePoint>(const api::ModelSpec& spec, int64_t version)> files_changed_at{};
 };
 
 // Reconciles during one term of leadership, and uses only what it has observed since it was created.

@@ -36,12 +36,15 @@ std::optional<Path> FolderOf(const Path& base, int64_t version) {
 
 }  // namespace
 
-std::optional<TimePoint> FilesChangedAt(const std::string& source_uri, int64_t version) {
+std::optional<TimePoint> FilesChangedAt(const api::ModelSpec& spec, int64_t version) {
   constexpr std::string_view kFolder = "file://";
-  if (!source_uri.starts_with(kFolder)) return std::nullopt;
-  const auto folder = FolderOf(source_uri.substr(kFolder.size()), version);
+  if (!spec.source_uri.starts_with(kFolder)) return std::nullopt;
+  const Path base = spec.source_uri.substr(kFolder.size());
+  const auto folder = FolderOf(base, version);
   if (!folder) return std::nullopt;
   std::optional<TimePoint> newest = ChangedAt(*folder);
+  const std::string& golden_set = spec.validation.golden_set;
+  if (!golden_set.empty()) newest = std::max(newest, ChangedAt(base / golden_set));
   std::error_code error;
   std::filesystem::recursive_directory_iterator file(*folder, error);
   for (int i = 0; !error && file != std::filesystem::recursive_directory_iterator() && i < kFilesMax; ++i) {

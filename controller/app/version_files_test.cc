@@ -17,11 +17,13 @@ class VersionFiles : public testing::Test {
   VersionFiles() {
     char name[] = "/tmp/longshore_version_files_XXXXXX";
     dir_ = mkdtemp(name);
+    spec_.source_uri = "file://" + dir_.string();
   }
   ~VersionFiles() override { std::filesystem::remove_all(dir_); }
-  std::optional<TimePoint> Changed() const { return FilesChangedAt("file://" + dir_.string(), 8); }
+  std::optional<TimePoint> Changed() const { return FilesChangedAt(spec_, 8); }
 
   Path dir_;
+  api::ModelSpec spec_;
   SystemClock clock_;
 };
 
@@ -42,7 +44,20 @@ TEST_F(VersionFiles, FilesOfOtherVersionsDoNotCount) {
   EXPECT_EQ(Changed(), std::nullopt);
 }
 
-TEST_F(VersionFiles, AnArchiveHasNoFolder) { EXPECT_EQ(FilesChangedAt("https://host/archive.tar", 8), std::nullopt); }
+TEST_F(VersionFiles, TheGoldenSetCounts) {
+  std::filesystem::create_directories(dir_ / "8");
+  const auto before = Changed();
+  spec_.validation.golden_set = "golden.tfrecord";
+  EXPECT_EQ(Changed(), before) << "it does not exist";
+  // File systems have coarse clocks, so the first write may have the time of the folder.
+  for (int i = 0; i < 1'000'000 && Changed() == before; ++i) std::ofstream(dir_ / "golden.tfrecord") << "x";
+  EXPECT_GT(Changed(), before);
+}
+
+TEST_F(VersionFiles, AnArchiveHasNoFolder) {
+  spec_.source_uri = "https://host/archive.tar";
+  EXPECT_EQ(Changed(), std::nullopt);
+}
 
 }  // namespace
 }  // namespace longshore::app

@@ -439,7 +439,7 @@ rollout::Observed ModelReconciler::Observe(const api::Model& model, const ModelM
   }
   for (const api::FailedVersion& failed : model.status.failed) {
     if (!shared_.deps.files_changed_at || !AwaitsFiles(model, failed)) continue;
-    const auto changed_at = shared_.deps.files_changed_at(model.spec.source_uri, failed.version);
+    const auto changed_at = shared_.deps.files_changed_at(model.spec, failed.version);
     if (changed_at) observed.files_changed_at[failed.version] = *changed_at;
   }
   observed.untold = UntoldNodes(memory);

@@ -46,8 +46,9 @@ struct Deps {
   std::function<void(const Event&)> record_event;
   // Called when the status that ends a rollout of a Model, by promotion or rollback, is stored.
   std::function<void(const api::Key&, const api::RolloutStatus&)> rollout_ended;
-  // When the files of the version at this source last changed. Empty if the controller does not see the files of nodes.
-  std::function<std::optional<TimePoint>(const std::string& source_uri, int64_t version)> files_changed_at{};
+  // When the files of the version, or the golden set, last changed. Empty if the controller does not see the files of
+  // nodes.
+  std::function<std::optional<TimePoint>(const api::ModelSpec& spec, int64_t version)> files_changed_at{};
 };
 
 struct Options {

@@ -11,13 +11,21 @@
 namespace longshore::rehearsal {
 namespace {
 
-// Runs all records and returns the result. An error names the record that could not be read or whose run failed.
+// Runs all records and returns the result; that of a missing file has no records. An error names the record that could
+// not be read or whose run failed.
 Result<control::GoldenResult> RunGoldenSet(const Path& file, engine::LoadedModel& model,
                                            const control::Validation& validation, const golden_set::Observer& observe) {
-  ASSIGN_OR_RETURN(auto reader, golden_set::RecordReader::Open(file));
+  auto reader = golden_set::RecordReader::Open(file);
+  // Not an error with the code NotFound: the rollout would wait for files of the version, and they are all there.
+  if (!reader && reader.error().code == Code::kNotFound) {
+    control::GoldenResult missing;
+    missing.set_message(reader.error().message);
+    return missing;
+  }
+  RETURN_IF_ERROR(reader);
   golden_set::Score score(validation, observe);
   for (size_t i = 0;; ++i) {
-    ASSIGN_OR_RETURN(const auto record, reader.Next());
+    ASSIGN_OR_RETURN(const auto record, reader->Next());
     if (!record) return score.Finished();
     const Status judged =
         score.Judge(*record, [&](engine::RunRequest request) { return engine::RunAndWait(model, std::move(request)); });

@@ -165,6 +165,15 @@ TEST_F(RehearsalTest, RefusesTwoAnswersToOneInputWhenAsked) {
   EXPECT_TRUE(Run("well")->ok());
 }
 
+TEST_F(RehearsalTest, RefusesAVersionWhoseGoldenSetIsMissing) {
+  options_.validation.set_golden_set("gone");
+  const auto result = Run("well");
+  ASSERT_TRUE(result) << "an error NotFound would mean that the version is missing: " << result.error().message;
+  EXPECT_FALSE(result->ok());
+  EXPECT_EQ(result->records(), 0);
+  EXPECT_THAT(result->message(), HasSubstr((dir_ / "gone").string()));
+}
+
 TEST_F(RehearsalTest, ReturnsTheErrorOfALoadThatFails) {
   const auto result = Run("unknown op");
   ASSERT_FALSE(result);

@@ -51,6 +51,17 @@ class GoldenSet(unittest.TestCase):
             with urllib.request.urlopen(f"http://{node['adminAddress']}/metrics", timeout=10) as answer:
                 yield answer.read().decode()
 
+    def test_a_version_without_its_golden_set_fails_at_once_and_is_tried_again_when_it_is_there(self):
+        self.it.apply_fleet()
+        self.it.apply_model("half", self.source, 1, extra=VALIDATION)
+        self.it.start_controller()
+        waited = self.it.command("status", "half", "--wait")  # Its timeout is longer than that of this command.
+        self.assertEqual(waited.returncode, 1, waited.stdout + waited.stderr)
+        self.assertIn("GoldenSet: version 1 failed", waited.stdout)
+        self.assertIn("golden/half.tfrecord", waited.stdout)
+        self.write_golden_set(record(2.0, 3.0))
+        wait_for("version 1 to serve", lambda: self.it.status("half").get("stableVersion") == 1)
+
     def test_a_golden_set_runs_again_and_its_failures_are_reported(self):
         self.write_golden_set(record(2.0, 3.0), record(4.0, 4.0))
         self.it.apply_fleet(nodes=2)

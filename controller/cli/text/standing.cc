@@ -41,6 +41,14 @@ bool IsTrouble(const api::Condition& condition) {
   return IsGoldenTrouble(condition) || (condition.status == "False" && !kOthers.contains(condition.type));
 }
 
+// Whether only a person can end the trouble: a label names a version that failed or has no files, or the manifest that
+// defines the object was deleted. It may also be short, while somebody copies files or an editor replaces one.
+bool NeedsAPerson(const api::Condition& condition) {
+  static const std::set<std::string> kMayPass = {"NotReady", "NotEnoughMemory"};
+  if (condition.type == "LabelsServed") return !kMayPass.contains(condition.reason);
+  return condition.type == "ManifestAccepted" && condition.reason == "Vanished";
+}
+
 // Why an object waits for a controller. One of a cluster that no controller has ever processed may be in a namespace
 // that the controller does not watch.
 std::string NotProcessed(const api::Metadata& metadata, int64_t observed_generation, const HostSeen& seen) {
@@ -71,7 +79,10 @@ Report ByConditions(const api::Metadata& metadata, const ObjectStatus& status, c
                                                         kStorageWritable};
     return IsTrouble(condition) && !kAsWantedWith.contains(condition.type) && condition.reason != kOldKinds;
   });
-  if (trouble != conditions.end()) return {Standing::kUnderWay, trouble->type + ": " + trouble->message};
+  if (trouble != conditions.end()) {
+    const bool is_failed = NeedsAPerson(*trouble);
+    return {is_failed ? Standing::kFailed : Standing::kUnderWay, trouble->type + ": " + trouble->message, is_failed};
+  }
   const bool done = ready.status == "True" && find("Reconciling").status != "True";
   if (const auto old = std::ranges::find(conditions, kOldKinds, &api::Condition::reason); old != conditions.end())
     return {done ? Standing::kAsWanted : Standing::kUnderWay, old->message};
@@ -121,7 +132,8 @@ std::optional<Report> ByFleet(const api::Model& model, const HostSeen& seen) {
 Report ReportWithoutManifest(const api::Model& model, const HostSeen& seen) {
   if (const auto report = ByFleet(model, seen)) return *report;
   Report report = ByConditions(model.metadata, model.status, seen);
-  if (report.standing == Standing::kFailed) return report;
+  // A failure that may be over soon does not hide a rollout.
+  if (report.standing == Standing::kFailed && !report.is_retried) return report;
   if (IsUnderWay(model.status.rollout.phase)) return {Standing::kUnderWay, RolloutWithCause(model)};
   const bool served = !model.spec.version || *model.spec.version == model.status.stable_version;
   if (report.standing == Standing::kAsWanted && !served)

@@ -22,7 +22,8 @@ const char* StandingName(Standing standing);
 struct Report {
   Standing standing = Standing::kAsWanted;
   std::string why;  // Contains no times, so that it changes only when the state changes.
-  // kFailed: whether the controller tries again by itself, so that the failure may be over soon.
+  // kFailed: whether the controller tries again by itself, so that the failure may be over soon: a port may become
+  // free, or a file may still be on its way.
   bool is_retried = false;
 };
 

@@ -32,6 +32,18 @@ bool MayServeOnANode(const Draft& draft, int64_t version) {
   });
 }
 
+// Whether no node has files of the version, as all nodes say that report on it. The files of an archive may still come.
+bool IsNowhere(const Draft& draft, int64_t version) {
+  int without = 0;
+  for (const NodeSeen* node : draft.nodes()) {
+    const auto seen = node->versions.find(version);
+    if (seen == node->versions.end()) continue;
+    if (seen->second.state != NodeState::kNotFound) return false;
+    ++without;
+  }
+  return without > 0 && draft.spec().source_sha256.empty();
+}
+
 // Why a labelled version is not served, or fails on a node, or does not fit into its memory; nullopt if it is ready on
 // a node and no node reports such a problem.
 std::optional<Failure> TroubleOf(const Draft& draft, int64_t version) {
@@ -41,7 +53,8 @@ std::optional<Failure> TroubleOf(const Draft& draft, int64_t version) {
     if (auto lack = MemoryLackOn(*node, version)) return lack;
   }
   if (draft.ReadyNodes(version) > 0) return std::nullopt;
-  return Failure{"NotReady", "not ready on any node" + draft.ReportsFor(version)};
+  return Failure{IsNowhere(draft, version) ? "NotFound" : "NotReady",
+                 "not ready on any node" + draft.ReportsFor(version)};
 }
 
 }  // namespace
