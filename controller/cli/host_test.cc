@@ -291,11 +291,12 @@ TEST_F(Host, ApplyGetAndDiffPrintDifferencesBetweenAManifestAndItsObject) {
   Serve(1);
   const std::string file = (dir_ / "iris.yaml").string();
   EXPECT_THAT(RunFile(Verb::kApply, Manifest(2), true).text,
-              HasSubstr(file + " says version 1; Model default/iris would have version 2 from `longshore apply`\n"));
-  const std::string sentence = file + " says version 1; Model default/iris has version 2 from `longshore apply`\n";
+              HasSubstr(file + " says version 1; Model default/iris would have version 2\n"));
+  const std::string sentence = file + " says version 1; Model default/iris has version 2\n";
   EXPECT_THAT(RunGet().text, Not(HasSubstr("says")));
   EXPECT_THAT(RunFile(Verb::kApply, Manifest(2)).text, HasSubstr(sentence));
   EXPECT_THAT(RunGet().text, HasSubstr(sentence));
+  for (const char* name : {"", "iris"}) EXPECT_THAT(RunStatus(name).text, HasSubstr(sentence));
   EXPECT_THAT(RunFile(Verb::kDiff, Manifest(1)).text, HasSubstr(sentence));
   Write("iris.yaml", Manifest(2));
   EXPECT_THAT(RunGet().text, Not(HasSubstr("says"))) << "the file is newer";

@@ -4,7 +4,9 @@
 #include <set>
 
 #include "controller/api/format.h"
+#include "controller/cli/host/disagreement.h"
 #include "controller/cli/host/manifest_reports.h"
+#include "controller/cli/select.h"
 #include "controller/cli/text/text.h"
 #include "controller/store/document.h"
 
@@ -78,6 +80,22 @@ Result<std::optional<HostView>> ReadHostView(const Options& options, const Place
                            [&](const auto& file) { return Concerns(options, file, *place.store); });
   if (view.controller.is_running) view.seen.epoch = view.controller.epoch;
   return view;
+}
+
+std::string DisagreementsText(const Options& options, const Place& place, const store::Listing& listing) {
+  const std::vector<std::string> kinds = KindsOf(options.targets);
+  const bool has_names =
+      std::ranges::any_of(options.targets, [](const input::Target& target) { return !target.name.empty(); });
+  const bool shows_all = options.selector.empty() && !has_names;
+  host::Objects objects;
+  for (const api::Key& key : host::KeysOfManifests(place.manifests)) {
+    const bool is_in_namespace = options.all_namespaces || key.namespace_ == options.namespace_;
+    const bool is_of_kinds = std::ranges::find(kinds, key.kind) != kinds.end();
+    if (shows_all && is_of_kinds && is_in_namespace) objects[key] = std::nullopt;
+  }
+  for (const store::Unreadable& one : listing.unreadable) objects.erase(one.key);
+  for (const store::Object& one : listing.objects) objects[store::KeyOf(one)] = one;
+  return host::DisagreementsText(place.manifests, objects);
 }
 
 std::string ControllerNote(const store::local::ControllerLockState& controller, TimePoint now) {

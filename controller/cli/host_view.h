@@ -23,6 +23,10 @@ struct HostView {
 // has been applied to the objects that you read.
 Result<std::optional<HostView>> ReadHostView(const Options& options, const Place& place);
 
+// Returns a line for each object of the listing that differs from its manifest file, and for each one that the options
+// select and that a file defines, but that does not exist; "" if there are none, as for a cluster.
+std::string DisagreementsText(const Options& options, const Place& place, const store::Listing& listing);
+
 // Returns a line that says when a controller last reconciled the objects if no controller is running or the running one
 // has stopped reconciling, or why it cannot write them; "" otherwise.
 std::string ControllerNote(const store::local::ControllerLockState& controller, TimePoint now);

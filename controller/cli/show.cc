@@ -11,7 +11,6 @@
 #include "controller/cli/absent.h"
 #include "controller/cli/command/get_or_hint.h"
 #include "controller/cli/controller_seen.h"
-#include "controller/cli/host/disagreement.h"
 #include "controller/cli/host_view.h"
 #include "controller/cli/pairs/worst_pairs.h"
 #include "controller/cli/place.h"
@@ -91,24 +90,6 @@ Result<std::string> TableOf(const Options& options, const std::vector<store::Obj
   return text;
 }
 
-// Compares the manifest files with the shown objects. An object that a manifest file defines and that is not in the
-// store counts as deleted.
-std::string DisagreementsOf(const Options& options, const Place& place, const store::Listing& listing) {
-  const std::vector<std::string> kinds = KindsOf(options.targets);
-  const bool has_names =
-      std::ranges::any_of(options.targets, [](const input::Target& target) { return !target.name.empty(); });
-  const bool shows_all = options.selector.empty() && !has_names;
-  host::Objects objects;
-  for (const api::Key& key : host::KeysOfManifests(place.manifests)) {
-    const bool is_in_namespace = options.all_namespaces || key.namespace_ == options.namespace_;
-    const bool is_of_kinds = std::ranges::find(kinds, key.kind) != kinds.end();
-    if (shows_all && is_of_kinds && is_in_namespace) objects[key] = std::nullopt;
-  }
-  for (const store::Unreadable& one : listing.unreadable) objects.erase(one.key);
-  for (const store::Object& one : listing.objects) objects[store::KeyOf(one)] = one;
-  return host::DisagreementsText(place.manifests, objects);
-}
-
 // Returns the objects as the options want them, without the controller's sign of life; "" if there are none because the
 // named ones are missing.
 Result<std::string> TextOf(const Options& options, const Place& place, const Selected& selected, const Clock& clock) {
@@ -117,7 +98,7 @@ Result<std::string> TextOf(const Options& options, const Place& place, const Sel
   if (!IsText(options.output)) return MachineText(options, objects);
   ASSIGN_OR_RETURN(const std::string table, objects.empty() ? NothingText(options, place, KindsOf(options.targets))
                                                             : TableOf(options, objects, clock.Now()));
-  return (options.has_colors ? text::Colored(table) : table) + DisagreementsOf(options, place, selected.listing);
+  return (options.has_colors ? text::Colored(table) : table) + DisagreementsText(options, place, selected.listing);
 }
 
 // Prints the objects before it looks for the controller, which may take some seconds.

@@ -25,6 +25,7 @@ struct Seen {
   std::optional<HostView> host;  // nullopt for a cluster.
   ControllerSeen controller;
   std::vector<api::ServingFleet> fleets;
+  store::Listing listing;          // What was read of both kinds.
   std::vector<api::Model> models;  // Does not contain models whose manifest has not been applied yet.
   text::HostSeen beside;
 
@@ -41,12 +42,16 @@ std::map<api::Key, api::ObservedFleet> FleetsToObserve(const store::Listing& fle
   return observed;
 }
 
+// The options, with the name of the one Model that they name as their target.
+Options WithTarget(Options options) {
+  if (!options.name.empty()) options.targets = {{api::kModelKind, options.name}};
+  return options;
+}
+
 Result<Seen> Observe(const Options& options, const Place& place, const Clock& clock, ControllerSight& sight) {
   Seen seen;
   ASSIGN_OR_RETURN(seen.host, ReadHostView(options, place));
-  Options wanted = options;
-  if (!options.name.empty()) wanted.targets = {{api::kModelKind, options.name}};
-  ASSIGN_OR_RETURN(const Selected selected, SelectTargets(wanted, *place.store));
+  ASSIGN_OR_RETURN(const Selected selected, SelectTargets(WithTarget(options), *place.store));
   RETURN_IF_ERROR(CheckReadable(selected.listing));
   // A missing object is not an error while the controller has not yet read the manifest that defines it.
   if (seen.host) seen.beside = seen.host->seen;
@@ -66,6 +71,7 @@ Result<Seen> Observe(const Options& options, const Place& place, const Clock& cl
   } else {
     seen.controller = sight.See(shown);
   }
+  seen.listing = selected.listing;
   return seen;
 }
 
@@ -162,7 +168,7 @@ Result<int> ShowStatus(const Options& options, const Place& place, const Clock& 
   } else {
     out << text::StatusTable(seen.fleets, seen.models, host);
   }
-  out << seen.controller.note;
+  out << DisagreementsText(WithTarget(options), place, seen.listing) << seen.controller.note;
   return seen.controller.is_absent ? kExitNoController : ExitCodeFor(seen.standing());
 }
 

@@ -115,7 +115,7 @@ class Status(unittest.TestCase):
         self.serve()
         other = self.it.dir / "other.yaml"
         other.write_text((self.it.manifests / "half.yaml").read_text().replace("version: 1", "version: 2"))
-        sentence = f"{self.it.manifests}/half.yaml says version 1; Model default/half has version 2 from `longshore apply`"
+        sentence = f"{self.it.manifests}/half.yaml says version 1; Model default/half has version 2"
         applied = self.it.command("apply", "-f", other)
         self.assertIn(sentence, applied.stdout, applied.stderr)
         self.assertEqual(self.it.command("status", "half", "--wait", "--timeout=40s").returncode, 0)
@@ -123,7 +123,7 @@ class Status(unittest.TestCase):
         waited = self.it.command("status", "half", "--wait", "--timeout=40s")
         self.assertIn("serves    version 2\n", waited.stdout, waited.stderr)
         self.assertEqual(self.version(), 2)
-        for words in (("get", "models"), ("diff", "-f", other)):
+        for words in (("get", "models"), ("status",), ("status", "half"), ("diff", "-f", other)):
             self.assertIn(sentence, self.it.command(*words).stdout)
         self.edit(lambda text: text.replace("version: 1", "version: 2"))
         wait_for("the manifest to be read", lambda: "as wanted" in self.it.command("status", "half").stdout)
@@ -139,6 +139,14 @@ class Status(unittest.TestCase):
             self.assertRegex(self.it.command("get", kind).stdout, rf"False +{reason}")
         self.it.start_controller()
         self.assertEqual(self.it.command("status", "--wait", "--timeout=40s").returncode, 0)
+
+    def test_a_wait_ends_soon_if_the_manifest_of_an_object_was_deleted(self):
+        self.serve()
+        (self.it.manifests / "half.yaml").unlink()
+        wait_for("the condition", lambda: self.it.condition("Model", "half", "ManifestAccepted").get("reason") == "Vanished")
+        waited = self.it.command("status", "half", "--wait")  # Its timeout is longer than that of this command.
+        self.assertEqual(waited.returncode, 1, waited.stdout + waited.stderr)
+        self.assertIn("half.yaml was deleted", waited.stdout)
 
     def test_a_manifest_with_a_mistake_is_named_by_status(self):
         self.serve()

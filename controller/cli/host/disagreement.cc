@@ -25,9 +25,8 @@ std::string SentenceOf(const std::string& file, const api::Key& key, const std::
   const auto version = std::ranges::find(differences, "spec.version", &text::Difference::path);
   const text::Difference& first = version != differences.end() ? *version : differences.front();
   const size_t more = differences.size() - 1;
-  return fmt::format("{} says {}; {} {} {} from `longshore apply`{}", file, ValueText(first.path, first.after),
-                     api::ToString(key), are == ObjectsAre::kPlanned ? "would have" : "has",
-                     ValueText(first.path, first.before),
+  return fmt::format("{} says {}; {} {} {}{}", file, ValueText(first.path, first.after), api::ToString(key),
+                     are == ObjectsAre::kPlanned ? "would have" : "has", ValueText(first.path, first.before),
                      more == 0 ? "" : fmt::format(" (and {} more field{})", more, more == 1 ? "" : "s"));
 }
 
