@@ -29,5 +29,23 @@ TEST(ModelsTable, SaysWhyAModelThatNeverServedHasNoNodes) {
               HasSubstr("no version serves: no node of fleet cpu is connected; cpu-0: no PVC\n"));
 }
 
+TEST(Tables, NameAManifestThatIsNotInUse) {
+  const api::Condition refused{"ManifestAccepted", "False", "Invalid", "digits.yaml:12: unknown field colour", 1, {}};
+  api::Model model;
+  model.status.conditions = {refused};
+  EXPECT_THAT(ModelsTable({model}, {}), HasSubstr("digits.yaml:12: unknown field colour\n"));
+  model.status.rollout.phase = api::RolloutPhase::kStep;
+  EXPECT_THAT(ModelsTable({model}, {}), HasSubstr("digits.yaml:12: unknown field colour\n"));
+  api::ServingFleet fleet;
+  fleet.status.conditions = {refused};
+  EXPECT_THAT(FleetsTable({fleet}), HasSubstr("digits.yaml:12: unknown field colour\n"));
+}
+
+TEST(Tables, SayHowManyNodesOfAFleetDrain) {
+  api::ServingFleet fleet;
+  fleet.status.nodes = {{"cpu-0", 1, "Ready", ""}, {"cpu-1", 2, "Draining", ""}};
+  EXPECT_THAT(FleetsTable({fleet}), HasSubstr("1 more node is draining\n"));
+}
+
 }  // namespace
 }  // namespace longshore::cli::text

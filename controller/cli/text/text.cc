@@ -99,11 +99,22 @@ std::string LabelsText(const std::map<std::string, std::string>& labels) {
   return text.empty() ? "-" : text;
 }
 
-// Why the fleet needs help.
-std::string HelpText(const std::vector<api::Condition>& conditions) {
-  constexpr size_t kBytesMax = 100;
-  const api::Condition* stalled = Find(conditions, "Stalled");
-  return stalled == nullptr || stalled->status != "True" ? "-" : CutText(stalled->message, kBytesMax);
+constexpr size_t kCauseBytesMax = 100;
+
+// Why the manifest of the object, as it is now, is not in use; "" if it is.
+std::string ManifestTrouble(const std::vector<api::Condition>& conditions) {
+  const api::Condition* accepted = Find(conditions, "ManifestAccepted");
+  return accepted == nullptr || accepted->status != "False" ? "" : CutText(accepted->message, kCauseBytesMax);
+}
+
+// Why the fleet needs help, or how many of its nodes are about to leave.
+std::string WhyText(const api::ServingFleetStatus& status) {
+  const api::Condition* stalled = Find(status.conditions, "Stalled");
+  if (stalled != nullptr && stalled->status == "True") return CutText(stalled->message, kCauseBytesMax);
+  if (std::string trouble = ManifestTrouble(status.conditions); !trouble.empty()) return trouble;
+  const auto draining = std::ranges::count(status.nodes, "Draining", &api::FleetNodeStatus::state);
+  if (draining == 0) return "-";
+  return fmt::format("{} more {} draining", draining, draining == 1 ? "node is" : "nodes are");
 }
 
 std::string NodeNamesText(const std::vector<api::FleetNodeStatus>& nodes) {
@@ -125,8 +136,8 @@ std::string PauseInShort(const api::RolloutStatus& rollout) {
 
 // What has happened, or what holds the rollout up, in a few words.
 std::string NoteText(const api::Model& model, TimePoint now) {
-  constexpr size_t kCauseBytesMax = 100;
   const api::ModelStatus& status = model.status;
+  if (std::string trouble = ManifestTrouble(status.conditions); !trouble.empty()) return trouble;
   if (IsUnderWay(status.rollout.phase)) {
     const std::string cause = CauseOf(model);
     return cause.empty() ? "rollout began " + Age(status.rollout.started_at, now) + " ago"
@@ -234,7 +245,7 @@ std::string FleetsTable(const std::vector<api::ServingFleet>& fleets, const Tabl
                                     scaled ? status.autoscale.reason : "-",
                                     status.grpc_address,
                                     status.rest_address,
-                                    HelpText(status.conditions)};
+                                    WhyText(status)};
     if (style.wide) row.insert(row.end(), {NodeNamesText(status.nodes), LabelsText(fleet.metadata.labels)});
     table.Add(row);
   }

@@ -498,24 +498,6 @@ TEST(Standing, ShowsTheNodesOnWhichMatchRulesDoNotWork) {
   EXPECT_NE(ExplainModel(model, kNow).find("  But match rules do not work on b\n"), std::string::npos);
 }
 
-TEST(Standing, TroubleThatOnlyAPersonCanEndHasFailedUnlessARolloutIsUnderWay) {
-  const api::Condition vanished{"ManifestAccepted", "False", "Vanished", "its file digits.yaml was deleted", 4, kNow};
-  const api::Condition labelled{"LabelsServed", "False", "NotFound", "label \"old\": no directory", 4, kNow};
-  for (const api::Condition& trouble : {vanished, labelled}) {
-    api::Model model = MakeAsWanted();
-    std::erase_if(model.status.conditions, [&](const auto& other) { return other.type == trouble.type; });
-    model.status.conditions.push_back(trouble);
-    EXPECT_EQ(ReportOf(model).standing, Standing::kFailed) << trouble.type;
-    EXPECT_TRUE(ReportOf(model).is_retried) << "somebody may be copying the file";
-    EXPECT_FALSE(HasFailedForGood({}, {model}));
-    model.status.rollout.phase = api::RolloutPhase::kStep;
-    EXPECT_EQ(ReportOf(model).standing, Standing::kUnderWay) << trouble.type;
-    model = MakeAsWanted();
-    model.status.conditions.push_back({trouble.type, "False", "NotReady", "", 4, kNow});
-    EXPECT_EQ(ReportOf(model).standing, Standing::kUnderWay) << trouble.type;
-  }
-}
-
 TEST(Standing, TextOfOneModelSaysWhatItWaitsFor) {
   ExpectGolden("status_model", StatusOfModel(RollingOut(), kNow) + "\n" + StatusOfModel(Stalled(), kNow));
 }
