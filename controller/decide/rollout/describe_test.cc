@@ -80,6 +80,18 @@ TEST(Describe, LimitsTheMessageOfARolloutThatWaitedTooLong) {
   EXPECT_THAT(status.history.back().message, testing::EndsWith(" more nodes"));
 }
 
+TEST(Describe, ALongHistoryKeepsTheEntriesOfTheVersionThatServesAndOfTheOneBefore) {
+  api::Model model = LoadingVersion2();
+  std::vector<api::HistoryEntry>& history = model.status.history;
+  history = {{kStart, 7, "Promoted", ""}, {kStart, 1, "Promoted", ""}};
+  while (history.size() < api::kHistoryMax) history.push_back({kStart, 2, "RolledBack", ""});
+  const auto last = Decide(model, AHundredAndThirtyNodes(), kStart + minutes(11)).status.history;
+  ASSERT_EQ(last.size(), api::kHistoryMax);
+  EXPECT_EQ(last[0].version, 7) << "an undo returns to it";
+  EXPECT_EQ(last[1].version, 1) << "it serves";
+  EXPECT_EQ(last.back().at, kStart + minutes(11));
+}
+
 TEST(Describe, CutsALongMessageOfOneNode) {
   Observed observed = AHundredAndThirtyNodes();
   for (NodeSeen& node : observed.nodes) {

@@ -10,6 +10,7 @@
 #include "common/node_contract/homes.h"
 #include "controller/api/sentences.h"
 #include "controller/decide/rollout/failure.h"
+#include "controller/decide/rollout/warm.h"
 
 namespace longshore::rollout {
 namespace {
@@ -18,9 +19,16 @@ namespace {
 // has at most 1.5 MB.
 constexpr size_t kTextBytesMax = 8192;
 
-template <typename T>
-void Keep(std::vector<T>& list, size_t max) {
-  if (list.size() > max) list.erase(list.begin(), list.end() - static_cast<std::ptrdiff_t>(max));
+// Removes the oldest entries, but not those about the version that serves and the version that served before: `explain`
+// shows when it began to serve, and an undo returns to the other one.
+void LimitHistory(api::ModelStatus& status) {
+  while (status.history.size() > api::kHistoryMax) {
+    const api::HistoryEntry* serves = BeganToServe(status);
+    const api::HistoryEntry* before = BeganToServe(status, PreviousOf(status).value_or(0));
+    const auto oldest = std::ranges::find_if(
+        status.history, [&](const api::HistoryEntry& entry) { return &entry != serves && &entry != before; });
+    status.history.erase(oldest);
+  }
 }
 
 // How close the version is to answering requests on this node; higher is closer.
@@ -256,7 +264,7 @@ void Draft::Remember(int64_t version, const std::string& reason, const std::stri
   const auto digest = status_.digests.find(version);
   status_.failed.push_back({version, digest == status_.digests.end() ? "" : digest->second, generation(), reason,
                             CutText(message, kTextBytesMax), now_});
-  Keep(status_.failed, api::kFailedMax);
+  if (status_.failed.size() > api::kFailedMax) status_.failed.erase(status_.failed.begin());
 }
 
 void Draft::SetProblemCondition(const std::string& type, const std::string& reason, const std::string& message) {
@@ -274,7 +282,7 @@ void Draft::Record(const std::string& what, const std::string& message, bool war
 void Draft::RecordOf(int64_t version, const std::string& what, const std::string& message, bool warning) {
   const std::string text = CutText(message, kTextBytesMax);
   status_.history.push_back({now_, version, what, text});
-  Keep(status_.history, api::kHistoryMax);
+  LimitHistory(status_);
   events_.push_back({warning, what, text, status_.rollout.weight_percent});
 }
 

@@ -5,11 +5,9 @@
 #include <string>
 
 #include "controller/decide/rollout/draft.h"
+#include "controller/decide/rollout/warm.h"
 
 namespace longshore::rollout {
-
-// The reason of a version that the command undo replaced.
-inline constexpr const char* kUndone = "Undone";
 
 // Starts a rollout of the version.
 void Start(Draft& draft, int64_t candidate, const std::string& why = "");

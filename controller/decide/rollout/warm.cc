@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "controller/decide/rollout/phases.h"
-
 namespace longshore::rollout {
 namespace {
 
@@ -58,8 +56,12 @@ std::optional<int64_t> PreviousOf(const api::ModelStatus& status) {
 }
 
 const api::HistoryEntry* BeganToServe(const api::ModelStatus& status) {
+  return BeganToServe(status, status.stable_version);
+}
+
+const api::HistoryEntry* BeganToServe(const api::ModelStatus& status, int64_t version) {
   const auto found = std::find_if(status.history.rbegin(), status.history.rend(), [&](const api::HistoryEntry& entry) {
-    return entry.version == status.stable_version && IsAboutServing(entry);
+    return entry.version == version && IsAboutServing(entry);
   });
   return found == status.history.rend() ? nullptr : &*found;
 }

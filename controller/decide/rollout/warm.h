@@ -10,6 +10,9 @@
 
 namespace longshore::rollout {
 
+// The reason of a version that the command undo replaced.
+inline constexpr const char* kUndone = "Undone";
+
 struct Warm {
   int64_t version = 0;
   TimePoint until;
@@ -26,5 +29,7 @@ std::optional<int64_t> PreviousOf(const api::ModelStatus& status);
 
 // The entry of the history about when the stable version got all requests; nullptr if it is not known any more.
 const api::HistoryEntry* BeganToServe(const api::ModelStatus& status);
+// The same for any version that has served.
+const api::HistoryEntry* BeganToServe(const api::ModelStatus& status, int64_t version);
 
 }  // namespace longshore::rollout
