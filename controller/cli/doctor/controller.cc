@@ -27,6 +27,13 @@ Finding CheckHostLife(const HostLife& life, TimePoint now) {
                 fmt::format("process {} is running, but it has not reconciled any object for {}.", life.pid, age),
                 fmt::format("read its log, then restart it: kill {}", life.pid));
   }
+  if (!life.answer) {
+    return Life(Verdict::kWarning,
+                fmt::format("process {} is running and was last active {} ago, but does not answer: {}.", life.pid, age,
+                            life.answer.error().message),
+                fmt::format("run longshore doctor again in {} s; if it still does not answer, restart it: kill {}",
+                            kReconcileAgeMax.count(), life.pid));
+  }
   return Life(Verdict::kOk, fmt::format("process {} is running and reconciles.", life.pid));
 }
 

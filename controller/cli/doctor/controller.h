@@ -17,6 +17,7 @@ struct HostLife {
   bool is_running = false;
   int pid = 0;
   TimePoint last_active_at{};  // TimePoint{}: never.
+  Status answer{};             // Why its administration listener has not answered; OK also if it was not asked.
 };
 Finding CheckHostLife(const HostLife& life, TimePoint now);
 

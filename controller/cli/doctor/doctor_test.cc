@@ -54,6 +54,15 @@ LeaseLife LeaseIn(const Json& json) {
   return life;
 }
 
+HostLife HostLifeIn(const Json& json) {
+  HostLife life{.manifests = "/m",
+                .is_running = Get(json, "running", false),
+                .pid = Get(json, "pid", 0),
+                .last_active_at = TimeAt(json, "lastActiveAt")};
+  if (const auto error = ErrorIn(golden::Child(json, "answer"))) life.answer = tl::make_unexpected(*error);
+  return life;
+}
+
 Findings Versions(const Json& json) {
   std::vector<ProgramVersion> programs;
   for (const auto& [program, version] : json.at("programs").items()) {
@@ -142,14 +151,7 @@ Findings OfPrometheus(const Json& json, TimePoint now) {
 Findings FindingsOf(const std::string& check, const Json& given, TimePoint now) {
   using Check = std::function<Findings()>;
   const std::map<std::string, Check> checks = {
-      {"hostLife",
-       [&] {
-         return Findings{CheckHostLife({.manifests = "/m",
-                                        .is_running = Get(given, "running", false),
-                                        .pid = Get(given, "pid", 0),
-                                        .last_active_at = TimeAt(given, "lastActiveAt")},
-                                       now)};
-       }},
+      {"hostLife", [&] { return Findings{CheckHostLife(HostLifeIn(given), now)}; }},
       {"leaseLife", [&] { return Findings{CheckLeaseLife(LeaseIn(given), now)}; }},
       {"versions", [&] { return Versions(given); }},
       {"crd", [&] { return Findings{CheckCrd(given.at("ours"), Answer(given.at("theirs")))}; }},

@@ -160,11 +160,13 @@ Findings ExamineCertificates(const Host& host, TimePoint now) {
   return findings;
 }
 
-// The versions of the running programs, all asked at once.
-Findings ExamineVersions(const Examination& examination, const Host& host) {
+constexpr const char* kControllerProgram = "controller";
+
+// Asks the running programs for their versions, all at once.
+std::vector<ProgramVersion> AskVersions(const Examination& examination, const Host& host) {
   std::map<std::string, std::string> addresses;  // By program.
   if (host.lock.is_running && AdminPortOf(host) != 0)
-    addresses["controller"] = fmt::format("127.0.0.1:{}", AdminPortOf(host));
+    addresses[kControllerProgram] = fmt::format("127.0.0.1:{}", AdminPortOf(host));
   for (const api::ServingFleet& fleet : host.stored.fleets) {
     for (const api::FleetNodeStatus& node : fleet.status.nodes) {
       if (!node.admin_address.empty()) addresses["node " + node.name] = node.admin_address;
@@ -179,7 +181,17 @@ Findings ExamineVersions(const Examination& examination, const Host& host) {
         {one.program, [&one, address, limit = examination.limit] { one.version = AskVersion(address, limit); }});
   }
   RunAll(reads, examination.on_slow);
-  return CheckVersions(examination.own_version, versions);
+  return versions;
+}
+
+HostLife LifeOf(const Host& host, const Path& manifests, const std::vector<ProgramVersion>& versions) {
+  HostLife life{.manifests = manifests.string(),
+                .is_running = host.lock.is_running,
+                .pid = host.lock.pid,
+                .last_active_at = host.lock.last_active_at};
+  const auto asked = std::ranges::find(versions, kControllerProgram, &ProgramVersion::program);
+  if (asked != versions.end() && !asked->version) life.answer = tl::make_unexpected(asked->version.error());
+  return life;
 }
 
 Findings ExaminePrometheus(const Examination& examination, const Host& host) {
@@ -208,12 +220,9 @@ Findings ExamineHost(const Examination& examination, store::Store& store, const 
   if (host.lock.is_running) host.flags = FlagsOf(host.lock.pid);
   host.stored = ReadStored(store, examination.namespace_);
   const TimePoint now = examination.clock.Now();
-  Findings findings = {CheckHostLife({.manifests = manifests.string(),
-                                      .is_running = host.lock.is_running,
-                                      .pid = host.lock.pid,
-                                      .last_active_at = host.lock.last_active_at},
-                                     now)};
-  Append(findings, ExamineVersions(examination, host));
+  const std::vector<ProgramVersion> versions = AskVersions(examination, host);
+  Findings findings = {CheckHostLife(LifeOf(host, manifests, versions), now)};
+  Append(findings, CheckVersions(examination.own_version, versions));
   Append(findings, ExamineManifests(manifests, examination.place));
   Append(findings, ExaminePorts(host));
   Append(findings, ExamineFolders(host, manifests));
