@@ -21,6 +21,10 @@ std::string Suggestion(const std::string& name, const std::vector<std::string>& 
   return fmt::format("; known fields: {}", fmt::join(known, ", "));
 }
 
+std::string NoMapping(const Json& value) {
+  return value.is_null() ? "has no value" : Shown(value) + " is not a mapping of fields";
+}
+
 }  // namespace
 
 void Reader::Refuse(const std::string& path, const std::string& why) {
@@ -62,7 +66,7 @@ std::string Shown(const Json& value) {
 Fields::Fields(Reader& reader, const Json& object, std::string path)
     : reader_(reader), object_(&object), path_(std::move(path)) {
   if (object.is_object()) return;
-  if (!object.is_null()) reader_.Refuse(path_, fmt::format("{} is not a mapping of fields", Shown(object)));
+  if (!object.is_null()) reader_.Refuse(path_, NoMapping(object));
   object_ = &EmptyObject();
 }
 
@@ -70,6 +74,13 @@ const Json* Fields::Take(const char* key, Need need) {
   known_.push_back(key);
   if (Has(key)) return &(*object_)[key];
   if (need == Need::kRequired) Require(key);
+  return nullptr;
+}
+
+const Json* Fields::Value(const char* key, Need need) {
+  if (reader_.writer() == Writer::kProgram || !object_->contains(key) || Has(key)) return Take(key, need);
+  Take(key);
+  Wrong(key, "has no value: write one, or leave out the line");
   return nullptr;
 }
 
@@ -85,7 +96,7 @@ void Fields::Require(const char* key) {
 }
 
 void Fields::Text(const char* key, std::string& out, Need need) {
-  const Json* value = Take(key, need);
+  const Json* value = Value(key, need);
   if (value == nullptr) return;
   if (!value->is_string()) return Wrong(key, fmt::format("{} is not a text; put it in quotes", Shown(*value)));
   if (value->get_ref<const std::string&>().empty()) return Wrong(key, "is empty");
@@ -101,14 +112,14 @@ void Fields::Text(const char* key, std::string& out, const TextFormat& format, N
 }
 
 void Fields::Flag(const char* key, bool& out) {
-  const Json* value = Take(key);
+  const Json* value = Value(key);
   if (value == nullptr) return;
   if (!value->is_boolean()) return Wrong(key, fmt::format("{} is not true or false", Shown(*value)));
   out = value->get<bool>();
 }
 
 void Fields::Integer(const char* key, int64_t& out, int64_t min, int64_t max, Need need) {
-  const Json* value = Take(key, need);
+  const Json* value = Value(key, need);
   if (value == nullptr) return;
   if (!value->is_number_integer()) return Wrong(key, fmt::format("{} is not a whole number", Shown(*value)));
   const int64_t number = value->get<int64_t>();
@@ -126,7 +137,7 @@ void Fields::Integer(const char* key, int& out, int64_t min, int64_t max, Need n
 }
 
 void Fields::Number(const char* key, double& out, double min, double max, Need need) {
-  const Json* value = Take(key, need);
+  const Json* value = Value(key, need);
   if (value == nullptr) return;
   if (!value->is_number()) return Wrong(key, fmt::format("{} is not a number", Shown(*value)));
   const double number = value->get<double>();
@@ -136,7 +147,7 @@ void Fields::Number(const char* key, double& out, double min, double max, Need n
 }
 
 void Fields::Share(const char* key, double& out) {
-  const Json* value = Take(key);
+  const Json* value = Value(key);
   if (value == nullptr) return;
   double share = -1;
   if (value->is_number()) share = value->get<double>();
@@ -148,7 +159,7 @@ void Fields::Share(const char* key, double& out) {
 }
 
 void Fields::Time(const char* key, Duration& out, Duration min, Duration max) {
-  const Json* value = Take(key);
+  const Json* value = Value(key);
   if (value == nullptr) return;
   if (!value->is_string())
     return Wrong(key, fmt::format("{} has no unit: write \"30s\", \"500ms\" or \"5m\"", Shown(*value)));
@@ -161,8 +172,14 @@ void Fields::Time(const char* key, Duration& out, Duration min, Duration max) {
   out = *duration;
 }
 
+void Fields::Time(const char* key, std::optional<Duration>& out, Duration min, Duration max) {
+  Duration time{0};
+  Time(key, time, min, max);
+  if (Has(key)) out = time;
+}
+
 void Fields::Amount(const char* key, std::string& out, Need need) {
-  const Json* value = Take(key, need);
+  const Json* value = Value(key, need);
   if (value == nullptr) return;
   const std::string text = value->is_string() ? value->get<std::string>() : DumpJson(*value);
   if (!(value->is_string() || value->is_number_integer()) || !Matches(text, kQuantity)) {
@@ -220,20 +237,36 @@ void Fields::VersionMap(const char* key, size_t entries_max, std::map<std::strin
 
 void Fields::Object(const char* key, const std::function<void(Fields&)>& read, Need need) {
   const Json* value = Take(key, need);
-  if (value == nullptr) return;
-  Fields child(reader_, *value, PathOf(key));
-  if (!value->is_object()) return;
+  if (value != nullptr) Read(*value, PathOf(key), read);
+}
+
+void Fields::Read(const Json& json, const std::string& path, const std::function<void(Fields&)>& read) {
+  if (!json.is_object()) {
+    const std::string proposal = reader_.writer() == Writer::kPerson ? Proposal(json, reader_.home(), read) : "";
+    return reader_.Refuse(path, NoMapping(json) + proposal);
+  }
+  Fields child(reader_, json, path);
   read(child);
   child.Done();
 }
 
+std::string Fields::Proposal(const Json& value, Home home, const std::function<void(Fields&)>& read) {
+  const auto try_as = [&](const Json& object) {
+    const Origin origin;
+    Reader reader(origin, home);
+    Fields fields(reader, object, "");
+    read(fields);
+    fields.Done();
+    return std::pair(bool(reader.Finish()), fields.known_);
+  };
+  for (const std::string& field : try_as(EmptyObject()).second) {
+    if (try_as({{field, value}}).first) return fmt::format(": write {{{}: {}}}", field, Shown(value));
+  }
+  return "";
+}
+
 void Fields::Objects(const char* key, size_t items_max, const std::function<void(Fields&)>& read) {
-  List(key, items_max, [&](const Json& json, const std::string& path) {
-    Fields item(reader_, json, path);
-    if (!json.is_object()) return;
-    read(item);
-    item.Done();
-  });
+  List(key, items_max, [&](const Json& json, const std::string& path) { Read(json, path, read); });
 }
 
 void Fields::ObjectMap(const char* key, size_t entries_max,

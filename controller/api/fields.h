@@ -26,9 +26,19 @@ namespace longshore::api {
 
 enum class Need { kOptional, kRequired };
 
+// Who wrote the values.
+enum class Writer {
+  // A person, in a manifest of this program. A field of one value with nothing after its colon is refused: whoever
+  // forgot the value does not mean the default. A value in the place of a mapping gets a proposal.
+  kPerson,
+  // Another program. As in Kubernetes, null counts as absent.
+  kProgram,
+};
+
 class Reader {
  public:
-  explicit Reader(const Origin& origin, Home home = Home::kAny) : origin_(origin), home_(home) {}
+  explicit Reader(const Origin& origin, Home home = Home::kAny, Writer writer = Writer::kProgram)
+      : origin_(origin), home_(home), writer_(writer) {}
 
   // Reports a value that is wrong by itself. Keeps the first report about a path.
   void Refuse(const std::string& path, const std::string& why);
@@ -44,10 +54,12 @@ class Reader {
   // Returns InvalidArgument with one line for each unknown field and refused value, in the order of their lines.
   Status Finish() const;
   Home home() const { return home_; }
+  Writer writer() const { return writer_; }
 
  private:
   const Origin& origin_;
   const Home home_;
+  const Writer writer_;
   struct Problem {
     std::string path;
     std::string why;
@@ -62,7 +74,7 @@ std::string Shown(const Json& value);
 
 class Fields {
  public:
-  // As in Kubernetes, a field that is null (`errorRate:` with nothing after it) counts as absent.
+  // A field that is null (`slo:` with nothing after it) counts as absent; see Writer for fields of one value.
   Fields(Reader& reader, const Json& object, std::string path);
 
   // Each of the following functions leaves `out` unchanged, with its default, if the field is absent.
@@ -81,6 +93,7 @@ class Fields {
   // Reads a share: "0.1%" or 0.001.
   void Share(const char* key, double& out);
   void Time(const char* key, Duration& out, Duration min, Duration max);
+  void Time(const char* key, std::optional<Duration>& out, Duration min, Duration max);
   // Reads an amount of a resource, as text: 2, "500m" or "20Gi".
   void Amount(const char* key, std::string& out, Need need = Need::kOptional);
   void AmountMap(const char* key, size_t entries_max, std::map<std::string, std::string>& out);
@@ -125,8 +138,10 @@ class Fields {
   // Refuses the object if it has no field `key`.
   void Require(const char* key);
   bool Has(const char* key) const { return object_->contains(key) && !(*object_)[key].is_null(); }
-  // Marks a field as known and returns its value; nullptr if it is absent. For fields that the caller checks itself.
+  // Take and Value mark a field as known and return its value; nullptr if it is absent. For fields that the caller
+  // checks itself. Value is for a field of one value.
   const Json* Take(const char* key, Need need = Need::kOptional);
+  const Json* Value(const char* key, Need need = Need::kOptional);
 
   // Rejects fields that were not read. Call it last. If required fields are missing as well, reports only the unknown
   // fields, because they are probably the required ones with a typing mistake.
@@ -138,6 +153,11 @@ class Fields {
 
  private:
   void Wrong(const std::string& key, const std::string& why) { reader_.Refuse(PathOf(key), why); }
+  // Reads `json` as an object, or refuses it with a proposal.
+  void Read(const Json& json, const std::string& path, const std::function<void(Fields&)>& read);
+  // Returns ": write {min: 3}" with the first field of the object that may have this value; "" if none may. Calls
+  // `read`, which writes its output: nobody uses it, because the object is refused.
+  static std::string Proposal(const Json& value, Home home, const std::function<void(Fields&)>& read);
   void Entries(const char* key, size_t entries_max,
                const std::function<void(Fields& entries, const std::string& name)>& read);
 

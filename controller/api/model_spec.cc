@@ -28,13 +28,7 @@ void ReadSource(Fields& source, ModelSpec& out) {
 }
 
 void ReadVersion(Fields& spec, ModelSpec& out) {
-  if (spec.Has("version")) {
-    int64_t version = 0;
-    spec.Integer("version", version, 1, INT64_MAX);
-    out.version = version;
-  } else {
-    spec.Take("version");
-  }
+  spec.Integer("version", out.version, 1, INT64_MAX);
   int latest = 0;
   spec.Choice<int>("versionPolicy", latest, {{"Latest", 1}});
   if (latest != 0 && out.version) spec.Refuse("versionPolicy", "version is set, too: set only one of them");
@@ -43,10 +37,8 @@ void ReadVersion(Fields& spec, ModelSpec& out) {
 void ReadSlo(Fields& slo, Slo& out) {
   slo.Object("latency", [&](Fields& latency) {
     latency.Number("quantile", out.latency_quantile, 0.5, 0.9999);
-    Duration target{0};
-    latency.Time("target", target, std::chrono::microseconds(10), hours(1));
+    latency.Time("target", out.latency_target, std::chrono::microseconds(10), hours(1));
     latency.Require("target");
-    out.latency_target = target;
   });
   double rate = -1;
   slo.Share("errorRate", rate);
@@ -120,20 +112,13 @@ void ReadAssignment(Fields& assignment, Rollout& out) {
   if (!keyed && assignment.Has("key")) assignment.Refuse("key", "has no effect without `by: Header` or `by: Cookie`");
 }
 
-Step ReadStep(Reader& reader, const Json& item, const std::string& path) {
+Step ReadStep(Fields& step) {
   Step out;
-  Fields step(reader, item, path);
   // 0.01 % is the smallest weight that can be assigned.
   step.Number("weight", out.weight_percent, 0.01, 100, Need::kRequired);
-  if (step.Has("hold")) {
-    out.hold = Duration(0);
-    step.Time("hold", *out.hold, Duration(0), hours(24 * 30));
-  } else {
-    step.Take("hold");
-  }
+  step.Time("hold", out.hold, Duration(0), hours(24 * 30));
   step.Choice<bool>("pause", out.manual_pause, {{"Manual", true}});
   ReadProof(step, out.proof);
-  step.Done();
   return out;
 }
 
@@ -144,12 +129,12 @@ void ReadSteps(Fields& rollout, Rollout& out) {
     return;
   }
   out.steps.clear();
-  rollout.List("steps", kStepsMax, [&](const Json& item, const std::string& path) {
-    const Step step = ReadStep(rollout.reader(), item, path);
+  rollout.Objects("steps", kStepsMax, [&](Fields& item) {
+    const Step step = ReadStep(item);
     const double before = out.steps.empty() ? 0 : out.steps.back().weight_percent;
     if (step.weight_percent <= before) {
-      rollout.reader().Refuse(path + ".weight",
-                              fmt::format("{} is not above the previous weight {}", step.weight_percent, before));
+      item.reader().Refuse(item.PathOf("weight"),
+                           fmt::format("{} is not above the previous weight {}", step.weight_percent, before));
     }
     out.steps.push_back(step);
   });
@@ -191,7 +176,7 @@ void CheckProofs(Fields& rollout, const Rollout& out) {
 }
 
 void ReadMaxUnavailable(Fields& rollout, MaxUnavailable& out) {
-  const Json* value = rollout.Take("maxUnavailable");
+  const Json* value = rollout.Value("maxUnavailable");
   if (value == nullptr) return;
   if (value->is_number_integer()) {
     const int64_t nodes = value->get<int64_t>();
@@ -235,14 +220,11 @@ void ReadRollout(Fields& rollout, Rollout& out) {
 }
 
 void ReadReplicas(Fields& spec, ModelSpec& out) {
-  if (const Json* value = spec.Take("replicas"); value != nullptr && *value == 0) {
+  if (const Json* value = spec.Value("replicas"); value != nullptr && *value == 0) {
     return spec.Refuse("replicas",
                        "0, a model that is loaded on its first request, is planned but not supported by this release");
   }
-  if (!spec.Has("replicas")) return;
-  int replicas = 1;
-  spec.Integer("replicas", replicas, 1, 100000);
-  out.replicas = replicas;
+  spec.Integer("replicas", out.replicas, 1, 100000);
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ Result<ParsedObject> ReadDocument(const YamlDocument& document, Home home, const
   ParsedObject out;
   out.metadata.namespace_ = namespace_;
   out.line = document.line;
-  Reader reader(document.origin, home);
+  Reader reader(document.origin, home, Writer::kPerson);
   Fields root(reader, document.root, "");
   std::string version;
   root.Choice<std::string>("apiVersion", version, {{kApiVersion, kApiVersion}}, Need::kRequired);

@@ -76,6 +76,15 @@ std::string WithFleetSpec(const std::string& lines) {
   return "apiVersion: longshore.dev/v1alpha1\nkind: ServingFleet\nmetadata: {name: cpu}\nspec:\n" + lines + "\n";
 }
 
+// The messages about fields without value: the line and the path below spec of each.
+std::string WithoutValue(const std::vector<std::pair<int, std::string>>& fields) {
+  std::string text;
+  for (const auto& [line, path] : fields)
+    text += fmt::format("{}m.yaml:{}: spec.{}: has no value: write one, or leave out the line",
+                        text.empty() ? "" : "\n", line, path);
+  return text;
+}
+
 std::string Replaced(std::string text, const std::string& what, const std::string& with) {
   const size_t at = text.find(what);
   EXPECT_NE(at, std::string::npos) << what;
@@ -113,19 +122,14 @@ TEST(Parse, ReadsEachFieldOfAModel) {
   EXPECT_EQ(spec.replicas, 2);
 }
 
-TEST(Parse, FieldWithoutAValueHasItsDefault) {
-  const ModelSpec spec = ParseModel(WithSpec("  rollout: {analysis: {errorRate: , patience: }}"));
-  EXPECT_EQ(spec.rollout.error_rate, AnalysisErrorRate{});
-  EXPECT_EQ(spec.rollout.patience, std::chrono::hours(24));
-}
-
 TEST(MaxUnavailable, IsANumberOfNodesOrAShareThatIsRoundedDown) {
   const auto of = [](const std::string& value, int nodes) {
     return ParseModel(WithSpec("  rollout: {maxUnavailable: " + value + "}")).rollout.max_unavailable.Of(nodes);
   };
-  EXPECT_EQ(of("", 9), 0) << "10 % is the default";
-  EXPECT_EQ(of("", 10), 1);
-  EXPECT_EQ(of("", 100000), 10000);
+  const MaxUnavailable by_default = ParseModel(WithSpec("")).rollout.max_unavailable;
+  EXPECT_EQ(by_default.Of(9), 0) << "10 % is the default";
+  EXPECT_EQ(by_default.Of(10), 1);
+  EXPECT_EQ(by_default.Of(100000), 10000);
   EXPECT_EQ(of("\"0%\"", 100), 0);
   EXPECT_EQ(of("50%", 3), 1);
   EXPECT_EQ(of("2", 3), 2);
@@ -276,7 +280,16 @@ TEST(Parse, RefusesEachMistakeWithItsReason) {
       {std::string(kFull) + "---\n" + kFull, "Model vision/digits is in this file twice"},
       {"a: [1", "m.yaml:"},
       {WithFleetSpec("  replicas: {min: 3, max: 2}"), "spec.replicas.max: 2 is below min 3"},
-      {WithFleetSpec("  replicas: 2"), "spec.replicas: 2 is not a mapping of fields"},
+      {WithFleetSpec("  replicas: 2"), "m.yaml:5: spec.replicas: 2 is not a mapping of fields: write {min: 2}"},
+      {WithFleetSpec("  engine: yes"), "spec.engine: \"yes\" is not a mapping of fields"},
+      {WithSpec("  rollout: Immediate"), "\"Immediate\" is not a mapping of fields: write {strategy: \"Immediate\"}"},
+      {WithSpec("  batching: Auto"), "\"Auto\" is not a mapping of fields: write {mode: \"Auto\"}"},
+      {WithSpec("  slo: {latency: 50ms}"), "\"50ms\" is not a mapping of fields: write {target: \"50ms\"}"},
+      {WithSpec("  rollout: {analysis: {errorRate: 0.01}}"),
+       "0.01 is not a mapping of fields: write {tolerance: 0.01}"},
+      {WithSpec("  rollout: {steps: [10]}"), "steps[0]: 10 is not a mapping of fields: write {weight: 10}"},
+      {Replaced(kFull, "{uri: \"file:///models/digits\"}", "file:///models/digits"),
+       "m.yaml:7: spec.source: \"file:///models/digits\" is not a mapping of fields: write {uri: "},
       {WithFleetSpec("  replicas: {min: 1, max: 2}"), "2 has no effect without autoscaling"},
       {WithFleetSpec("  image: x"), "spec.image: is for fleets in a cluster only; here nodes are processes"},
       {Replaced(kFull, "file:///models/digits", "https://h/digits.tar"),
@@ -288,6 +301,40 @@ TEST(Parse, RefusesEachMistakeWithItsReason) {
     EXPECT_THAT(MessageOf(text), HasSubstr(message)) << text;
     EXPECT_THAT(MessageOf(text), Not(HasSubstr("\n"))) << text;
   }
+}
+
+// Whoever forgot the value of `version:` does not ask for the newest version.
+TEST(Parse, RefusesAFieldOfOneValueWithoutValue) {
+  EXPECT_EQ(MessageOf(WithSpec("  version:")), WithoutValue({{5, "version"}}));
+  EXPECT_EQ(
+      MessageOf(WithSpec("  version: null\n  replicas: ~\n  rollout:\n    hold:\n    strategy:\n    steps: [{weight: "
+                         "5, hold: }]\n    maxUnavailable:\n    analysis: {errorRate: {enabled: }}\n"
+                         "  slo: {errorRate: , latency: {target: }}\n  labels: {live: }")),
+      WithoutValue({{5, "version"},
+                    {6, "replicas"},
+                    {8, "rollout.hold"},
+                    {9, "rollout.strategy"},
+                    {10, "rollout.steps[0].hold"},
+                    {11, "rollout.maxUnavailable"},
+                    {12, "rollout.analysis.errorRate.enabled"},
+                    {13, "slo.latency.target"},
+                    {13, "slo.errorRate"},
+                    {14, "labels.live"}}));
+  EXPECT_THAT(MessageOf(Replaced(kFull, "fleet: cpu", "fleet:")), HasSubstr("m.yaml:5: spec.fleet: has no value"));
+  EXPECT_THAT(MessageOf(WithSpec("  rollout: {steps: [~]}")), HasSubstr("spec.rollout.steps[0]: has no value"));
+}
+
+// People comment out all fields of a mapping. In an object of the API server null is the same as no field.
+TEST(Parse, NullIsNoFieldInAMappingAndInAStoredObject) {
+  const ModelSpec empty =
+      ParseModel(WithSpec("  slo:\n  labels:\n  rollout:\n    analysis: {errorRate: }\n    steps:"));
+  EXPECT_EQ(empty.rollout.error_rate, AnalysisErrorRate{});
+  EXPECT_EQ(empty.rollout.steps.size(), 3u);
+  const auto spec = ModelSpecFromJson(
+      {{"fleet", "cpu"}, {"source", {{"uri", "file:///m"}}}, {"version", nullptr}, {"replicas", nullptr}}, "digits");
+  ASSERT_TRUE(spec) << spec.error().message;
+  EXPECT_EQ(spec->version, std::nullopt);
+  EXPECT_EQ(spec->replicas, std::nullopt);
 }
 
 TEST(Parse, NamesAllUnknownFieldsInTheOrderOfTheirLines) {
