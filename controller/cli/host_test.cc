@@ -196,6 +196,40 @@ TEST_F(Host, StatusWaitsUntilARestartedControllerHasReconciledTheObject) {
   EXPECT_EQ(RunStatus("iris", true).code, kExitOk);
 }
 
+// status, doctor and rollout judge a Model alike.
+TEST_F(Host, AModelIsUnderWayUntilTheControllerHasProcessedItsChangedFleet) {
+  Write("iris.yaml", Manifest(1));
+  store::Object fleet;
+  fleet.kind = api::kServingFleetKind;
+  fleet.metadata.name = "cpu";
+  fleet.spec = Json::object();
+  StartController(1);
+  Serve(1);
+  const store::Object object = controller_->Get(key_).value();
+  api::ModelStatus status = ToModel(object)->status;
+  status.conditions.push_back({"FleetFound", "True", "Found", "", 1, {}});
+  status.observed_fleet = api::ToObserve(*ToFleet(controller_->Apply(fleet).value()));
+  ASSERT_TRUE(controller_->PutStatus(key_, object.metadata.uid, object.metadata.resource_version, api::ToJson(status)));
+  Options doctor;
+  doctor.verb = Verb::kDoctor;
+  doctor.output = Output::kJson;
+  Options rollout;
+  rollout.verb = Verb::kRollout;
+  rollout.name = "iris";
+  rollout.watch = true;
+  const std::string changed = "has changed, which the controller has not processed yet";
+  EXPECT_EQ(RunStatus("iris").code, kExitOk);
+  EXPECT_THAT(Run(doctor).text, Not(HasSubstr(changed)));
+  EXPECT_THAT(Run(rollout).text, HasSubstr("it serves"));
+
+  fleet.spec = {{"replicas", {{"min", 2}}}};
+  ASSERT_TRUE(controller_->Apply(fleet));
+  EXPECT_THAT(RunStatus("iris").text, HasSubstr(changed));
+  EXPECT_THAT(Run(doctor).text, HasSubstr(changed));
+  lock_.reset();  // A rollout that is under way ends a watch only without a controller.
+  EXPECT_THAT(Run(rollout).text, HasSubstr(changed));
+}
+
 TEST_F(Host, StatusReportsAnInvalidManifestAsFailed) {
   Write("iris.yaml", Manifest(1));
   StartController(1);

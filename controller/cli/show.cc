@@ -182,7 +182,7 @@ Result<std::string> DescriptionOf(const store::Object& object, TimePoint now) {
 
 struct RolloutSeen {
   api::Model model;
-  text::Standing standing = text::Standing::kUnderWay;
+  text::Report report;
   bool has_no_controller = false;
   std::string view;
 };
@@ -194,7 +194,10 @@ Result<RolloutSeen> SeeRollout(const Options& options, const Place& place, const
                    command::GetOrHint(*place.store, {api::kModelKind, options.namespace_, options.name}));
   ASSIGN_OR_RETURN(seen.model, ToModel(object));
   const ControllerSeen controller = sight.See({object});
-  seen.standing = text::ReportOf(seen.model, host ? host->seen : text::HostSeen{}).standing;
+  text::HostSeen beside = host ? host->seen : text::HostSeen{};
+  // After the Model: its status cannot know a newer fleet than these.
+  if (const auto fleets = place.store->List(api::kServingFleetKind)) beside.fleets = store::FleetsToObserve(*fleets);
+  seen.report = text::ReportOf(seen.model, beside);
   seen.has_no_controller = controller.is_absent;
   seen.view = text::RolloutView(seen.model, clock.Now(), ArgumentsFor(options, place)) + controller.note;
   return seen;
@@ -209,7 +212,7 @@ std::string Styled(const Options& options, const std::string& view) {
 int CodeOf(const RolloutSeen& seen) {
   if (seen.has_no_controller) return kExitNoController;
   // A Model can be as wanted after a rollback: its version was set back.
-  return seen.standing == text::Standing::kFailed || text::WasRolledBack(seen.model) ? kExitFailed : kExitOk;
+  return seen.report.standing == text::Standing::kFailed || text::WasRolledBack(seen.model) ? kExitFailed : kExitOk;
 }
 
 void Draw(const Options& options, const std::string& view, std::ostream& out) {
@@ -236,12 +239,12 @@ Result<int> WatchRollout(const Options& options, const Place& place, const Clock
     const std::string& rollout = seen.model.status.rollout.id;
     if (!first_rollout) first_rollout = rollout;
     const bool is_under_way =
-        seen.standing == text::Standing::kUnderWay || api::IsUnderWay(seen.model.status.rollout.phase);
+        seen.report.standing == text::Standing::kUnderWay || api::IsUnderWay(seen.model.status.rollout.phase);
     began = began || is_under_way || rollout != *first_rollout;
     const bool is_over = (began && !is_under_way) || (seen.has_no_controller && !options.is_terminal);
     const std::string waits = is_under_way ? "" : "No rollout is under way; this view waits for one. Ctrl-C ends it.\n";
     if (options.is_terminal || changed || is_over)
-      Draw(options, seen.view + "\n" + (is_over ? text::OutcomeText(seen.model) : waits), out);
+      Draw(options, seen.view + "\n" + (is_over ? text::OutcomeText(seen.model, seen.report) : waits), out);
     if (is_over) return CodeOf(seen);
     std::this_thread::sleep_for(kWatchInterval);
     changed = changes->WaitUntil(std::chrono::steady_clock::now() + kRolloutInterval);

@@ -32,16 +32,6 @@ struct Seen {
   text::Standing standing() const { return text::StandingOf(fleets, models, beside); }
 };
 
-std::map<api::Key, api::ObservedFleet> FleetsToObserve(const store::Listing& fleets) {
-  std::map<api::Key, api::ObservedFleet> observed;
-  for (const store::Unreadable& one : fleets.unreadable) observed[one.key] = {};
-  for (const store::Object& object : fleets.objects) {
-    const auto fleet = ToFleet(object);
-    observed[KeyOf(object)] = fleet ? api::ToObserve(*fleet) : api::ObservedFleet{};
-  }
-  return observed;
-}
-
 // The options, with the name of the one Model that they name as their target.
 Options WithTarget(Options options) {
   if (!options.name.empty()) options.targets = {{api::kModelKind, options.name}};
@@ -65,7 +55,8 @@ Result<Seen> Observe(const Options& options, const Place& place, const Clock& cl
     }
   }
   // After the Models: their statuses cannot know a newer fleet than these.
-  if (const auto fleets = place.store->List(api::kServingFleetKind)) seen.beside.fleets = FleetsToObserve(*fleets);
+  if (const auto fleets = place.store->List(api::kServingFleetKind))
+    seen.beside.fleets = store::FleetsToObserve(*fleets);
   if (seen.host) {  // Its lock was read before the objects.
     seen.controller = {!seen.host->controller.is_running, ControllerNote(seen.host->controller, clock.Now())};
   } else {

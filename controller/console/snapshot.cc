@@ -30,6 +30,7 @@ void Add(const store::Object& object, Result<Parsed> parsed, std::vector<Parsed>
 
 Status ReadKind(const char* kind, store::Store& store, cli::host::Objects& of_files, Snapshot& snapshot) {
   ASSIGN_OR_RETURN(store::Listing listing, store.List(kind));
+  if (kind == api::kServingFleetKind) snapshot.seen.fleets = store::FleetsToObserve(listing);
   for (const store::Unreadable& one : listing.unreadable) of_files.erase(one.key);
   std::ranges::move(listing.unreadable, std::back_inserter(snapshot.unreadable));
   for (store::Object& object : listing.objects) {
@@ -42,16 +43,6 @@ Status ReadKind(const char* kind, store::Store& store, cli::host::Objects& of_fi
     if (of_file != of_files.end()) of_file->second = std::move(object);
   }
   return {};
-}
-
-std::map<api::Key, api::ObservedFleet> FleetsToObserve(const Snapshot& snapshot) {
-  std::map<api::Key, api::ObservedFleet> observed;
-  for (const store::Unreadable& one : snapshot.unreadable) {
-    if (one.key.kind == api::kServingFleetKind) observed[one.key] = {};
-  }
-  for (const api::ServingFleet& fleet : snapshot.fleets)
-    observed[{api::kServingFleetKind, fleet.metadata.namespace_, fleet.metadata.name}] = api::ToObserve(fleet);
-  return observed;
 }
 
 template <typename Object>
@@ -78,7 +69,6 @@ Result<Snapshot> ReadSnapshot(store::Store& store, const Path& manifests, int64_
   // The fleets are read after the Models, whose statuses cannot know a newer fleet then.
   for (const char* kind : {api::kModelKind, api::kServingFleetKind})
     RETURN_IF_ERROR(ReadKind(kind, store, of_files, snapshot));
-  snapshot.seen.fleets = FleetsToObserve(snapshot);
   snapshot.disagreements = cli::host::DisagreementsOf(files, manifests, of_files);
   return snapshot;
 }

@@ -75,6 +75,19 @@ std::vector<api::ServingFleet> FleetsOf(const Listing& listing) {
   return fleets;
 }
 
+std::map<api::Key, api::ObservedFleet> FleetsToObserve(const Listing& listing) {
+  std::map<api::Key, api::ObservedFleet> observed;
+  for (const Unreadable& one : listing.unreadable) {
+    if (one.key.kind == api::kServingFleetKind) observed[one.key] = {};
+  }
+  for (const Object& object : listing.objects) {
+    if (object.kind != api::kServingFleetKind) continue;
+    const auto fleet = ToFleet(object);
+    observed[KeyOf(object)] = fleet ? api::ToObserve(*fleet) : api::ObservedFleet{};
+  }
+  return observed;
+}
+
 Object WithDefaults(Object object) {
   if (object.kind == api::kModelKind) {
     if (const auto spec = api::ModelSpecFromJson(object.spec, object.metadata.name)) object.spec = api::ToJson(*spec);

@@ -1,6 +1,9 @@
 // Converts objects to and from JSON documents in the form of the Kubernetes API. Stores keep and users see this form.
 #pragma once
 
+#include <map>
+#include <vector>
+
 #include "common/base/error.h"
 #include "common/json/json.h"
 #include "controller/store/store.h"
@@ -22,6 +25,10 @@ Result<api::ServingFleet> ToFleet(const Object& object);
 
 // Returns the objects of the listing that are valid fleets.
 std::vector<api::ServingFleet> FleetsOf(const Listing& listing);
+
+// Returns the fleets of the listing as the status of each of their Models must have observed them; a fleet that cannot
+// be read is there without uid.
+std::map<api::Key, api::ObservedFleet> FleetsToObserve(const Listing& listing);
 
 // Returns the object with its spec as this release writes it: with the default of each field that it leaves out, and
 // with one form of each value ("10m" and "600s" are the same). Returns it unchanged if its spec is not valid.

@@ -124,14 +124,13 @@ bool WasRolledBack(const api::Model& model) {
   return rollout.phase == RolloutPhase::kRolledBack && rollout.candidate != model.status.stable_version;
 }
 
-std::string OutcomeText(const api::Model& model) {
+std::string OutcomeText(const api::Model& model, const Report& report) {
   const api::RolloutStatus& rollout = model.status.rollout;
   const std::string serves = fmt::format("version {} serves all requests", model.status.stable_version);
   if (WasRolledBack(model)) return fmt::format("✗ Version {} was rolled back: {}.\n", rollout.candidate, serves);
   if (rollout.phase == RolloutPhase::kCompleted) return fmt::format("✓ The rollout is complete: {}.\n", serves);
   if (IsUnderWay(rollout.phase))
     return fmt::format("The rollout is not over, and no controller continues it: {}.\n", RolloutInShort(model));
-  const Report report = ReportOf(model);
   return fmt::format("No rollout is under way: {}. {}\n", serves, report.why);
 }
 

@@ -7,6 +7,7 @@
 
 #include "common/base/clock.h"
 #include "controller/api/types.h"
+#include "controller/cli/text/standing.h"
 
 namespace longshore::cli::text {
 
@@ -18,7 +19,8 @@ std::string RolloutView(const api::Model& model, TimePoint now, const std::strin
 // Whether the last rollout has ended with the version that served before.
 bool WasRolledBack(const api::Model& model);
 
-// How the rollout has ended, as one line; if it has not, that no controller continues it.
-std::string OutcomeText(const api::Model& model);
+// How the rollout has ended, as one line; if it has not, that no controller continues it. `report`: that about the
+// Model.
+std::string OutcomeText(const api::Model& model, const Report& report);
 
 }  // namespace longshore::cli::text

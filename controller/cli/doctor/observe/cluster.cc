@@ -287,8 +287,9 @@ class Cluster {
     if (!controller_rights_.empty())
       findings.push_back(CheckControllerRights(Account(), Namespace(), controller_rights_, Helm()));
     Append(findings, stored_.problems);
-    Append(findings, CheckFleets(stored_.fleets, {}, examination_.place));
-    Append(findings, CheckModels(stored_.models, {}, examination_.place));
+    const text::HostSeen seen{.fleets = stored_.to_observe};
+    Append(findings, CheckFleets(stored_.fleets, seen, examination_.place));
+    Append(findings, CheckModels(stored_.models, seen, examination_.place));
     Append(findings, CheckPods(Namespace(), pods_->json));
     Append(findings, CheckServices(Namespace(), services_->json, slices_->json));
     Append(findings, CheckNetwork());

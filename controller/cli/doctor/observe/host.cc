@@ -213,12 +213,12 @@ Findings ExaminePrometheus(const Examination& examination, const Host& host) {
 
 }  // namespace
 
-Findings ExamineHost(const Examination& examination, store::Store& store, const Path& manifests,
-                     const text::HostSeen& seen) {
+Findings ExamineHost(const Examination& examination, store::Store& store, const Path& manifests, text::HostSeen seen) {
   Host host;
   host.lock = store::local::ReadControllerLock(manifests).value_or(store::local::ControllerLockState{});
   if (host.lock.is_running) host.flags = FlagsOf(host.lock.pid);
   host.stored = ReadStored(store, examination.namespace_);
+  seen.fleets = host.stored.to_observe;
   const TimePoint now = examination.clock.Now();
   const std::vector<ProgramVersion> versions = AskVersions(examination, host);
   Findings findings = {CheckHostLife(LifeOf(host, manifests, versions), now)};

@@ -23,7 +23,6 @@ struct Examination {
 };
 
 // `seen`: what the manifest files say about the objects.
-Findings ExamineHost(const Examination& examination, store::Store& store, const Path& manifests,
-                     const text::HostSeen& seen);
+Findings ExamineHost(const Examination& examination, store::Store& store, const Path& manifests, text::HostSeen seen);
 
 }  // namespace longshore::cli::doctor::observe

@@ -25,12 +25,14 @@ void Add(const store::Object& object, Stored& stored) {
 
 Stored ReadStored(store::Store& store, const std::string& namespace_) {
   Stored stored;
-  for (const char* kind : {api::kServingFleetKind, api::kModelKind}) {
+  // The fleets are listed after the Models, whose statuses cannot know a newer fleet then.
+  for (const char* kind : {api::kModelKind, api::kServingFleetKind}) {
     const auto listing = store.List(kind);
     if (!listing) {
       stored.problems.push_back(CheckUnlisted(kind, listing.error()));
       continue;
     }
+    if (kind == api::kServingFleetKind) stored.to_observe = store::FleetsToObserve(*listing);
     for (const store::Object& object : listing->objects) {
       if (object.metadata.namespace_ == namespace_) Add(object, stored);
     }
