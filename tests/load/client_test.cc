@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cmath>
 #include <future>
 #include <mutex>
@@ -292,6 +293,44 @@ TEST(Samples, AFileThatHoldsAPartOfARequestIsRefused) {
   const auto samples = MakeSamples(options);
   ASSERT_FALSE(samples);
   EXPECT_NE(samples.error().message.find("100 bytes"), std::string::npos);
+}
+
+TEST(Samples, LinesOfAFileAreTexts) {
+  SampleOptions options;
+  options.texts = testing::TempDir() + "texts.txt";
+  ASSERT_TRUE(WriteFileAtomically(options.texts, "good \"film\"\nbad\nlong\n"));
+  const Samples samples = MakeSamples(options).value();
+  ASSERT_EQ(samples.size(), 3U);
+  const tensorflow::TensorProto& tensor = samples.grpc[0].inputs().at("x");
+  EXPECT_EQ(tensor.dtype(), tensorflow::DT_STRING);
+  EXPECT_EQ(tensor.string_val(0), "good \"film\"");
+  EXPECT_EQ(samples.rest_bodies[0], R"({"instances":["good \"film\""]})");
+  options.shape = {2};
+  EXPECT_NE(MakeSamples(options).error().message.find("has 3 lines"), std::string::npos);
+  options.data = options.texts;
+  EXPECT_EQ(MakeSamples(options).error().message, "--data and --texts are both set: name one file");
+}
+
+// The address of a name changes, for example when a fleet is created again.
+TEST(RestClient, ResolvesTheNameAgainAfterAConnectionFailed) {
+  const Samples samples = MakeSamples({}).value();
+  RawHttpServer server(HttpAnswer("{}"), false);
+  RestOptions target;
+  target.host = "cpu";
+  target.port = server.port;
+  std::atomic<int> resolved = 0;
+  target.resolve = [&](const std::string& host) -> Result<std::string> {
+    if (host != "cpu") return NotFound("no address");
+    return resolved++ == 0 ? "127.0.0.2" : "127.0.0.1";
+  };
+  const auto client = MakeRestClient(target, samples).value();
+  EXPECT_TRUE(SendAndWait(*client, {.sample = 0, .key = {}}).connection_died);
+  Reply reply;
+  reply.code = Code::kUnavailable;
+  for (int i = 0; i < 1000 && reply.code != Code::kOk; ++i) reply = SendAndWait(*client, {.sample = 0, .key = {}});
+  EXPECT_EQ(reply.code, Code::kOk) << reply.message;
+  target.host = "gone";
+  EXPECT_EQ(MakeRestClient(target, samples).error().message, "\"gone\" is not a valid address: no address");
 }
 
 TEST(ControlWord, KnowsItsThreeWordsAndExplainsThemOtherwise) {

@@ -19,6 +19,8 @@ server does not get fewer requests, and the latencies are those that users would
       until Ctrl-C; --shape is that of one request, batch dimension first
   longshore-load --grpc=127.0.0.1:8500 --rest=127.0.0.1:8501 --rest_share=0.5 --rate=100 --duration_s=10
       half of the requests over REST
+  longshore-load --grpc=127.0.0.1:8500 --model=mood --input=text --texts=reviews.txt --rate=100 --duration_s=10
+      each request has one line of the file as a text, in turn; with --shape=8 it has eight lines
   longshore-load --grpc=127.0.0.1:8500 --model=digits --keyed_share=1 --keys=1000 --rate=100 --duration_s=60
       each request is that of one of 1000 users, named in x-user-id
   longshore-load --grpc=127.0.0.1:8500 --rate=100 --duration_s=30 --json > before.json
@@ -64,6 +66,8 @@ void AddInputs(CLI::App& app, Flags& flags) {
       ->delimiter(',')
       ->capture_default_str();
   app.add_option("--data", flags.samples.data, "File of inputs, raw little-endian float32; default: small numbers")
+      ->check(CLI::ExistingFile);
+  app.add_option("--texts", flags.samples.texts, "File of inputs for a model of texts: one text per line")
       ->check(CLI::ExistingFile);
 }
 

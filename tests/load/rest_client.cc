@@ -92,9 +92,26 @@ bool IsClosed(Connection& connection) {
   return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK);
 }
 
+Result<std::string> ResolveBySystem(const std::string& host) {
+  boost::system::error_code error;
+  asio::io_context resolving;
+  const auto found = tcp::resolver(resolving).resolve(tcp::v4(), host, "", error);
+  if (error) return Unavailable("{}", error.message());
+  return found.begin()->endpoint().address().to_string();
+}
+
+Result<tcp::endpoint> Resolve(const RestOptions& options) {
+  ASSIGN_OR_RETURN(const std::string text, options.resolve(options.host));
+  boost::system::error_code error;
+  const asio::ip::address address = asio::ip::make_address(text, error);
+  if (error) return InvalidArgument("{}", error.message());
+  return tcp::endpoint(address, options.port);
+}
+
 // All state belongs to the one thread that runs io_.
 class RestClient final : public Client {
  public:
+  // Requires: options.resolve is set, and has returned `server`.
   RestClient(const RestOptions& options, tcp::endpoint server, const Samples& samples)
       : options_(options), server_(std::move(server)), samples_(samples), thread_([this] { io_.run(); }) {}
 
@@ -103,6 +120,7 @@ class RestClient final : public Client {
     asio::post(io_, [&] { WhenIdle([&] { idle.set_value(); }); });
     idle.get_future().wait();
     asio::post(io_, [this] { idle_connections_.clear(); });
+    resolver_.join();
     work_.reset();
     thread_.join();
   }
@@ -151,9 +169,24 @@ class RestClient final : public Client {
     exchange->connection = std::make_shared<Connection>(io_);
     exchange->connection->stream.expires_at(exchange->deadline);
     exchange->connection->stream.async_connect(server_, [this, exchange](beast::error_code error) {
-      if (error) return Finish(exchange, MakeFailure(error, "connect"), false);
+      if (error) {
+        ResolveAgain();
+        return Finish(exchange, MakeFailure(error, "connect"), false);
+      }
       exchange->connection->stream.socket().set_option(tcp::no_delay(true), error);
       Write(exchange);
+    });
+  }
+
+  // The next connections use the new address. One question at a time: an answer may take seconds.
+  void ResolveAgain() {
+    if (is_resolving_) return;
+    is_resolving_ = true;
+    asio::post(resolver_, [this] {
+      asio::post(io_, [this, found = Resolve(options_)] {
+        is_resolving_ = false;
+        if (found) server_ = *found;
+      });
     });
   }
 
@@ -193,7 +226,7 @@ class RestClient final : public Client {
   }
 
   const RestOptions options_;
-  const tcp::endpoint server_;
+  tcp::endpoint server_;
   const Samples& samples_;
   asio::io_context io_{1};
   asio::executor_work_guard<asio::io_context::executor_type> work_ = asio::make_work_guard(io_);
@@ -201,6 +234,8 @@ class RestClient final : public Client {
   std::vector<ConnectionPtr> idle_connections_;
   size_t under_way_ = 0;
   std::function<void()> when_idle_;
+  bool is_resolving_ = false;
+  asio::thread_pool resolver_{1};
   std::thread thread_;
 };
 
@@ -219,11 +254,11 @@ Result<RestOptions> ParseRestTarget(const std::string& target) {
 }
 
 Result<std::unique_ptr<Client>> MakeRestClient(const RestOptions& options, const Samples& samples) {
-  boost::system::error_code error;
-  asio::io_context resolving;
-  const auto found = tcp::resolver(resolving).resolve(tcp::v4(), options.host, std::to_string(options.port), error);
-  if (error) return InvalidArgument("\"{}\" is not a valid address: {}", options.host, error.message());
-  return std::make_unique<RestClient>(options, found.begin()->endpoint(), samples);
+  RestOptions complete = options;
+  if (!complete.resolve) complete.resolve = ResolveBySystem;
+  const auto server = Resolve(complete);
+  if (!server) return InvalidArgument("\"{}\" is not a valid address: {}", options.host, server.error().message);
+  return std::make_unique<RestClient>(complete, *server, samples);
 }
 
 }  // namespace longshore::load

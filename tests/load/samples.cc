@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <span>
+#include <sstream>
 
 #include "common/json/json.h"
 #include "common/os/file.h"
@@ -10,7 +11,7 @@
 namespace longshore::load {
 namespace {
 
-Result<std::vector<float>> ReadValues(const SampleOptions& options, size_t row_elements) {
+Result<std::vector<float>> ReadNumbers(const SampleOptions& options, size_t row_elements) {
   if (options.data.empty()) {
     std::vector<float> values(row_elements * 64);
     for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 64) / 16.0f;
@@ -27,8 +28,21 @@ Result<std::vector<float>> ReadValues(const SampleOptions& options, size_t row_e
   return values;
 }
 
+Result<std::vector<std::string>> ReadTexts(const SampleOptions& options, size_t row_elements) {
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(options.texts));
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  if (lines.empty() || lines.size() % row_elements != 0) {
+    return InvalidArgument("{} has {} lines, which is not a multiple of one request of {} texts",
+                           options.texts.string(), lines.size(), row_elements);
+  }
+  return lines;
+}
+
 // Returns the values as nested lists of this shape.
-Json Nest(std::span<const float> values, std::span<const int64_t> shape) {
+template <typename Value>
+Json Nest(std::span<const Value> values, std::span<const int64_t> shape) {
   if (shape.empty()) return values[0];
   Json list = Json::array();
   const size_t step = values.size() / static_cast<size_t>(shape[0]);
@@ -38,24 +52,55 @@ Json Nest(std::span<const float> values, std::span<const int64_t> shape) {
   return list;
 }
 
-tensorflow::serving::PredictRequest MakeGrpc(const SampleOptions& options, std::span<const float> row) {
+void Put(std::span<const float> row, tensorflow::TensorProto& tensor) {
+  tensor.set_dtype(tensorflow::DT_FLOAT);
+  tensor.set_tensor_content(row.data(), row.size_bytes());
+}
+
+void Put(std::span<const std::string> row, tensorflow::TensorProto& tensor) {
+  tensor.set_dtype(tensorflow::DT_STRING);
+  for (const std::string& text : row) tensor.add_string_val(text);
+}
+
+template <typename Value>
+tensorflow::serving::PredictRequest MakeGrpc(const SampleOptions& options, std::span<const Value> row) {
   tensorflow::serving::PredictRequest request;
   auto& spec = *request.mutable_model_spec();
   spec.set_name(options.model);
   spec.set_signature_name(options.signature);
   if (options.version != 0) spec.mutable_version()->set_value(options.version);
   auto& tensor = (*request.mutable_inputs())[options.input];
-  tensor.set_dtype(tensorflow::DT_FLOAT);
+  Put(row, tensor);
   for (const int64_t size : options.shape) tensor.mutable_tensor_shape()->add_dim()->set_size(size);
-  tensor.set_tensor_content(row.data(), row.size_bytes());
   return request;
 }
 
-std::string MakeRest(const SampleOptions& options, std::span<const float> row) {
+template <typename Value>
+std::string MakeRest(const SampleOptions& options, std::span<const Value> row) {
   Json body;
   if (!options.signature.empty()) body["signature_name"] = options.signature;
   body["instances"] = Nest(row, options.shape);
-  return body.dump();
+  return body.dump(-1, ' ', false, Json::error_handler_t::replace);  // A text may be no UTF-8.
+}
+
+template <typename Value>
+Samples MakeRows(const SampleOptions& options, const std::vector<Value>& values, size_t row_elements) {
+  Samples samples;
+  for (size_t i = 0; i < std::min(values.size() / row_elements, kSamplesMax); ++i) {
+    const std::span<const Value> row(values.data() + i * row_elements, row_elements);
+    samples.grpc.push_back(MakeGrpc(options, row));
+    samples.rest_bodies.push_back(MakeRest(options, row));
+  }
+  return samples;
+}
+
+Result<Samples> MakeRows(const SampleOptions& options, size_t row_elements) {
+  if (!options.texts.empty()) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> texts, ReadTexts(options, row_elements));
+    return MakeRows(options, texts, row_elements);
+  }
+  ASSIGN_OR_RETURN(const std::vector<float> numbers, ReadNumbers(options, row_elements));
+  return MakeRows(options, numbers, row_elements);
 }
 
 }  // namespace
@@ -66,14 +111,9 @@ Result<Samples> MakeSamples(const SampleOptions& options) {
     if (size <= 0) return InvalidArgument("--shape: {} is not a valid size of a dimension", size);
     row_elements *= static_cast<size_t>(size);
   }
-  ASSIGN_OR_RETURN(const std::vector<float> values, ReadValues(options, row_elements));
-  const size_t count = std::min(values.size() / row_elements, kSamplesMax);
-  Samples samples;
-  for (size_t i = 0; i < count; ++i) {
-    const std::span row(values.data() + i * row_elements, row_elements);
-    samples.grpc.push_back(MakeGrpc(options, row));
-    samples.rest_bodies.push_back(MakeRest(options, row));
-  }
+  if (!options.data.empty() && !options.texts.empty())
+    return InvalidArgument("--data and --texts are both set: name one file");
+  ASSIGN_OR_RETURN(Samples samples, MakeRows(options, row_elements));
   const std::string version = options.version == 0 ? "" : "/versions/" + std::to_string(options.version);
   samples.rest_path = "/v1/models/" + options.model + version + ":predict";
   return samples;

@@ -1,4 +1,4 @@
-// The inputs that are sent: rows of float32 from a raw file, prepared for both protocols.
+// The inputs that are sent: float32 values of a raw file, or lines of a file of texts, prepared for both protocols.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@ struct SampleOptions {
   std::string input = "x";
   std::vector<int64_t> shape = {1};  // The shape of one request's input, including the batch dimension.
   Path data;                         // Little-endian float32 values of whole inputs; "": 64 small numbers.
+  Path texts;                        // Instead of numbers: whole inputs of texts, one text per line.
   int64_t version = 0;               // The version that every request names; 0: requests name no version.
 };
 
@@ -30,7 +31,7 @@ struct Samples {
   size_t size() const { return grpc.size(); }
 };
 
-// Returns InvalidArgument if the file does not contain whole inputs of this shape.
+// Returns InvalidArgument if the file does not contain whole inputs of this shape, or if both files are named.
 Result<Samples> MakeSamples(const SampleOptions& options);
 
 }  // namespace longshore::load

@@ -97,9 +97,17 @@ TEST(Summary, WarnsOnlyIfTheGeneratorWasTooSlow) {
   EXPECT_EQ(text(9'701).find(warning), std::string::npos) << "a Poisson process differs from its mean by that much";
 }
 
+TEST(Summary, OfAShortRunHasCountsInsteadOfRates) {
+  RunResult run{.sending = seconds(2), .requests_asked = 22, .total = Answered(26, microseconds(1024))};
+  run.total.sent = 26;
+  EXPECT_TRUE(SummaryText(run).starts_with(
+      "2.0 s: about 22 requests asked for, which arrive at random times; 26 sent, 26 answered\n"))
+      << SummaryText(run);
+}
+
 TEST(Summary, OfARunWithoutAnswersHasNoLatencies) {
   EXPECT_EQ(SummaryText(RunResult{}),
-            R"(0.0 s: 0.0 requests/s asked for, 0.0 requests/s sent (0.0 %), 0.0 requests/s answered
+            R"(0.0 s: about 0 requests asked for, which arrive at random times; 0 sent, 0 answered
 
 requests  0 sent, 0 answered, 0 failed (0.00 %)
 )");
