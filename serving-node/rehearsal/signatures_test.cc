@@ -65,7 +65,7 @@ TEST_F(SignaturesTest, RejectFewerShapesAndOtherTypes) {
 
 TEST_F(SignaturesTest, RejectRemovedSignaturesInputsAndOutputs) {
   stable_["embed"];
-  EXPECT_EQ(SignatureChange(stable_, candidate_), "signature \"embed\" is gone");
+  EXPECT_EQ(SignatureChange(stable_, candidate_), "signature \"embed\" is gone; this version has \"serving_default\"");
   stable_.erase("embed");
   (*Candidate().mutable_outputs())["y"].set_dtype(tensorflow::DT_DOUBLE);
   EXPECT_EQ(SignatureChange(stable_, candidate_),
@@ -74,6 +74,20 @@ TEST_F(SignaturesTest, RejectRemovedSignaturesInputsAndOutputs) {
   EXPECT_EQ(SignatureChange(stable_, candidate_), "signature \"serving_default\": output \"y\" is gone");
   Candidate().mutable_inputs()->clear();
   EXPECT_EQ(SignatureChange(stable_, candidate_), "signature \"serving_default\": input \"x\" is gone");
+}
+
+// Both happen to teams that change how they export.
+TEST_F(SignaturesTest, NameTheCureForOtherNamesThanBefore) {
+  stable_["serve"];
+  EXPECT_EQ(SignatureChange(stable_, candidate_),
+            "signature \"serve\" is gone; this version has \"serving_default\"; Keras' model.export writes serve, "
+            "tf.saved_model.save does not: export as before");
+  stable_.erase("serve");
+  (*Candidate().mutable_inputs())["keras_tensor_7"] = Candidate().inputs().at("x");
+  Candidate().mutable_inputs()->erase("x");
+  EXPECT_EQ(SignatureChange(stable_, candidate_),
+            "signature \"serving_default\": input \"x\" is gone, and \"keras_tensor_7\" is new; give the input this "
+            "name when the version is exported, in Keras with keras.Input(..., name=\"x\")");
 }
 
 TEST_F(SignaturesTest, RejectNewRequiredInputs) {
