@@ -76,7 +76,8 @@ std::string EffectOf(const std::string& verb, const api::Model& model, TimePoint
 std::optional<Offer> WayBack(const api::Model& model, TimePoint now) {
   const std::optional<int64_t> left = rollout::VersionToReturnTo(model);
   if (!left || model.status.observed_generation < model.metadata.generation) return std::nullopt;
-  return Offer{"undo", fmt::format("go forward to version {} again, {}", *left, ChangeTo(left, model, now)), "",
+  const char* direction = *left > model.status.stable_version ? "forward" : "back";
+  return Offer{"undo", fmt::format("go {} to version {} again, {}", direction, *left, ChangeTo(left, model, now)), "",
                fmt::format(" --to {}", *left)};
 }
 
