@@ -37,4 +37,7 @@ using Findings = std::vector<Finding>;
 
 void Append(Findings& all, Findings more);
 
+// Returns the text with a full stop at its end, unless it ends like a sentence.
+std::string Sentence(std::string text);
+
 }  // namespace longshore::cli::doctor

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "controller/cli/host/definitions.h"
 
@@ -22,12 +23,23 @@ std::string Space(uint64_t bytes) {
   return mebibytes < 1024 ? fmt::format("{:.0f} MiB", mebibytes) : fmt::format("{:.1f} GiB", mebibytes / 1024);
 }
 
+// Returns the mistakes, which have a line each, without the name of the file: "line 3: spec.colour is not a field".
+std::string WithoutFile(const std::string& mistake, const std::string& file) {
+  std::string text;
+  std::istringstream lines(mistake);
+  for (std::string line; std::getline(lines, line);) {
+    const bool names = line.starts_with(file + ":");
+    text += (text.empty() ? "" : "\n") + (names ? "line " + line.substr(file.size() + 1) : line);
+  }
+  return text;
+}
+
 Finding CheckManifest(const std::string& dir, const Manifest& manifest, const std::string& place) {
   const std::string path = dir + "/" + manifest.file;
   Finding finding{kManifests, manifest.file, Verdict::kOk, "", ""};
   if (!manifest.mistake.empty()) {
     finding.verdict = Verdict::kFailure;
-    finding.cause = manifest.mistake + ".";
+    finding.cause = Sentence(WithoutFile(manifest.mistake, manifest.file));
     finding.cure = "longshore lint -f " + path;
   } else if (!manifest.defined_twice.empty()) {
     finding.verdict = Verdict::kFailure;

@@ -18,11 +18,6 @@ Verdict VerdictOf(text::Standing standing) {
   return Verdict::kFailure;
 }
 
-std::string Sentence(std::string text) {
-  if (!text.empty() && text.back() != '.') text += '.';
-  return text;
-}
-
 }  // namespace
 
 Findings CheckFleets(const std::vector<api::ServingFleet>& fleets, const text::HostSeen& seen,

@@ -60,6 +60,12 @@ std::string Summary(const Findings& findings) {
 
 const char* VerdictName(Verdict verdict) { return LookOf(verdict).name; }
 
+std::string Sentence(std::string text) {
+  constexpr std::string_view kEnds = ".?!";
+  if (!text.empty() && kEnds.find(text.back()) == std::string_view::npos) text += '.';
+  return text;
+}
+
 void Append(Findings& all, Findings more) {
   all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
