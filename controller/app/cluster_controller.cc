@@ -288,6 +288,7 @@ const std::string& ClusterController::LeaseNamespace() const {
 Status ClusterController::StartLeadership() {
   leader::Options lease = options_.lease;
   lease.identity = MakeIdentity();
+  lease.annotations = {{leader::kNamespacesAnnotation, leader::NamespacesText(options_.watch_namespaces)}};
   ASSIGN_OR_RETURN(auto leadership, leader::Leadership::Start(cluster_, {LeaseNamespace(), leader::kLeaseName}, lease,
                                                               timer_, [this] { return floor_.load(); }));
   const std::lock_guard lock(mutex_);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <variant>
@@ -20,6 +21,8 @@ struct Options {
   Duration lease_duration = std::chrono::seconds(15);
   Duration renew_deadline = std::chrono::seconds(10);
   Duration retry_period = std::chrono::seconds(2);
+  // What the holder says about itself on the Lease, for programs that only read it.
+  std::map<std::string, std::string> annotations{};
 };
 // Returns "" if the options ensure that at most one candidate leads (retry_period < renew_deadline < lease_duration),
 // otherwise what is wrong.

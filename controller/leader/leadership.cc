@@ -91,10 +91,9 @@ Leadership::~Leadership() {
     if (election_.IsLeading(clock_.Now())) release = election_.Release();
   }
   if (!release) return;
-  const auto written =
-      api_->Send({.method = "PUT",
-                  .target = PathOf(lease_, false),
-                  .body = DumpJson(ToJson(lease_, release->lease, SystemClock().Now(), foreign_metadata_))});
+  const auto written = api_->Send({.method = "PUT",
+                                   .target = PathOf(lease_, false),
+                                   .body = DumpJson(ToJson(lease_, release->lease, SystemClock().Now(), Metadata()))});
   if (!written)
     spdlog::warn("cannot release the Lease {}/{}, so another controller takes over only when it expires: {}",
                  lease_.namespace_, lease_.name, written.error().message);
@@ -155,6 +154,12 @@ void Leadership::Run() {
   }
 }
 
+Json Leadership::Metadata() const {
+  Json metadata = foreign_metadata_;
+  for (const auto& [name, text] : options_.annotations) metadata["annotations"][name] = text;
+  return metadata;
+}
+
 void Leadership::ReadLease() {
   const auto answer = api_->Send({.target = PathOf(lease_, false)});
   const bool is_missing = !answer && answer.error().code == Code::kNotFound;
@@ -178,7 +183,7 @@ void Leadership::WriteLease(const Write& write) {
   const MonotonicPoint sent_at = clock_.Now();
   const auto answer = api_->Send({.method = creates ? "POST" : "PUT",
                                   .target = PathOf(lease_, creates),
-                                  .body = DumpJson(ToJson(lease_, lease, SystemClock().Now(), foreign_metadata_))});
+                                  .body = DumpJson(ToJson(lease_, lease, SystemClock().Now(), Metadata()))});
   const auto json = answer ? ParseJson(*answer) : tl::make_unexpected(answer.error());
   const auto written = json ? FromJson(*json) : tl::make_unexpected(json.error());
   const std::lock_guard lock(mutex_);

@@ -50,6 +50,8 @@ class Leadership {
   void WriteLease(const Write& write);
   void ReadLease();
   int64_t EpochAt(MonotonicPoint now) const;
+  // The metadata of the next write: that of other clients, and the annotations of this one.
+  Json Metadata() const;
 
   const std::unique_ptr<kube::Api> api_;
   const LeaseName lease_;

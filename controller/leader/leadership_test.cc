@@ -22,7 +22,8 @@ class LeadershipTest : public ::testing::Test {
     const Options options{.identity = identity,
                           .lease_duration = seconds(2),
                           .renew_deadline = milliseconds(1200),
-                          .retry_period = milliseconds(100)};
+                          .retry_period = milliseconds(100),
+                          .annotations = {{"of", identity}}};
     return Leadership::Start(kube::ClusterForTests(), lease_, options, kClock, [floor] { return floor; }).value();
   }
   Result<Lease> Read() {
@@ -75,7 +76,7 @@ TEST_F(LeadershipTest, ContinuesItsTermWhenItsLeaseIsDeleted) {
 TEST_F(LeadershipTest, KeepsLabelsOfOtherClientsOnTheLeaseWithoutEndingTheTerm) {
   const auto only = StartCandidate("only");
   const int64_t epoch = only->AwaitTerm();
-  const Json patch = {{"metadata", {{"labels", {{"of", "chart"}}}}}};
+  const Json patch = {{"metadata", {{"labels", {{"of", "chart"}}}, {"annotations", {{"other", "x"}, {"of", "y"}}}}}};
   ASSERT_TRUE(
       api_->Send({.method = "PATCH", .target = path_, .body = patch.dump(), .content_type = kube::kMergePatch}));
   const std::string seen = Read()->version;
@@ -83,6 +84,7 @@ TEST_F(LeadershipTest, KeepsLabelsOfOtherClientsOnTheLeaseWithoutEndingTheTerm) 
   }
   const Json lease = ParseJson(api_->Send({.target = path_}).value()).value();
   EXPECT_EQ(lease.at("metadata").at("labels").at("of"), "chart");
+  EXPECT_EQ(lease.at("metadata").at("annotations"), Json({{"other", "x"}, {"of", "only"}}));
   EXPECT_TRUE(only->IsLeading(epoch));
 }
 

@@ -1,5 +1,7 @@
 #include "controller/leader/presence.h"
 
+#include <fmt/ranges.h>
+
 #include "controller/api/units.h"
 
 namespace longshore::leader {
@@ -10,12 +12,18 @@ constexpr Duration kClocksDifferMax = std::chrono::seconds(5);
 
 }  // namespace
 
+std::string NamespacesText(const std::vector<std::string>& namespaces) {
+  return namespaces.empty() ? "*" : fmt::format("{}", fmt::join(namespaces, ","));
+}
+
 Result<LeaseSeen> LeaseSeenFrom(const Json& json) try {
   LeaseSeen lease;
   const Json& spec = json.at("spec");
   lease.holder = spec.value("holderIdentity", "");
   lease.duration = std::chrono::seconds(spec.value("leaseDurationSeconds", int64_t{0}));
   if (const auto renewed_at = api::ParseTime(spec.value("renewTime", ""))) lease.renewed_at = *renewed_at;
+  const Json metadata = json.value("metadata", Json::object());
+  lease.namespaces = metadata.value("annotations", Json::object()).value(kNamespacesAnnotation, "");
   return lease;
 } catch (const Json::exception& error) {  // A field is missing or has the wrong type.
   return DataLoss("not a valid Lease: {}", error.what());

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
@@ -13,11 +14,18 @@ namespace longshore::leader {
 
 inline constexpr const char* kLeaseName = "longshore-controller";  // In the namespace of the controllers.
 
-// The fields of a Lease (coordination.k8s.io/v1) that show whether its holder is running.
+// The annotation of the Lease with the namespaces that its holder watches: "longshore,vision"; "*" for all.
+inline constexpr const char* kNamespacesAnnotation = "longshore.dev/watched-namespaces";
+// Returns the annotation's text. `namespaces`: empty for all.
+std::string NamespacesText(const std::vector<std::string>& namespaces);
+
+// The fields of a Lease (coordination.k8s.io/v1) that show whether its holder is running, and what it watches.
 struct LeaseSeen {
   std::string holder;      // "" if the last holder has released the Lease.
   Duration duration{0};    // How long the Lease is valid after it was renewed.
   TimePoint renewed_at{};  // Read from the clock of the holder.
+  // The annotation above; "" if the holder is of release 0.1 or none has held the Lease.
+  std::string namespaces{};
 };
 
 // Returns DataLoss if the JSON is not a Lease. Fields that are missing keep their defaults.

@@ -78,5 +78,14 @@ TEST(Lease, IsReadFromTheFieldsOfTheApiServer) {
   EXPECT_FALSE(LeaseSeenFrom(*ParseJson("[]")));
 }
 
+TEST(Lease, NamesTheNamespacesThatItsHolderWatches) {
+  for (const std::string& text : {NamespacesText({"a", "b"}), NamespacesText({})}) {
+    const Json lease = {{"metadata", {{"annotations", {{kNamespacesAnnotation, text}}}}}, {"spec", Json::object()}};
+    EXPECT_EQ(LeaseSeenFrom(lease)->namespaces, text);
+  }
+  EXPECT_EQ(NamespacesText({"a", "b"}), "a,b");
+  EXPECT_EQ(NamespacesText({}), "*");
+}
+
 }  // namespace
 }  // namespace longshore::leader
