@@ -22,6 +22,7 @@
 #include "controller/cli/doctor/observe/cluster.h"
 #include "controller/cli/doctor/observe/host.h"
 #include "controller/cli/doctor/report.h"
+#include "controller/cli/host/manifest_reports.h"
 #include "controller/cli/host_view.h"
 #include "controller/cli/import_files.h"
 #include "controller/cli/input/files.h"
@@ -36,6 +37,7 @@
 #include "controller/cli/status.h"
 #include "controller/cli/text/color.h"
 #include "controller/cli/validate.h"
+#include "controller/store/local/manifest_files.h"
 
 namespace longshore::cli {
 namespace {
@@ -98,12 +100,15 @@ Result<int> RunEnsureCa(const Options& options, const MonotonicClock& clock, std
   return kExitOk;
 }
 
-// The fleets of this host if the options or the environment name its directory of manifests. A lint needs none.
-std::optional<input::Fleets> FleetsOfHost(const Options& options, const MonotonicClock& clock) {
+// The objects of this host if the options or the environment name its directory of manifests. A lint needs none.
+std::optional<input::HostObjects> ObjectsOfHost(const Options& options, const MonotonicClock& clock) {
   if (options.manifests.empty()) return std::nullopt;
   const auto place = OpenPlace(options, clock);
   if (!place) return std::nullopt;
-  return StoredFleets(*place->store);
+  input::HostObjects host{.fleets = StoredFleets(*place->store), .models = StoredModels(*place->store)};
+  for (const store::local::ManifestFile& file : store::local::ReadManifestFiles(place->manifests))
+    host.defined.merge(host::KeysOf(file));
+  return host;
 }
 
 Result<int> RunLint(const Options& options, const MonotonicClock& clock, std::ostream& out) {
@@ -112,7 +117,7 @@ Result<int> RunLint(const Options& options, const MonotonicClock& clock, std::os
   const input::Checked checked =
       input::Lint(files, {.namespace_ = options.namespace_.empty() ? "default" : options.namespace_,
                           .sources = options.skip_sources ? input::Sources::kSkip : input::Sources::kCheck,
-                          .fleets = FleetsOfHost(options, clock)});
+                          .host = ObjectsOfHost(options, clock)});
   for (const std::string& problem : checked.problems) out << problem << "\n";
   for (const std::string& note : checked.notes) out << note << "\n";
   if (!checked.problems.empty()) return kExitFailed;

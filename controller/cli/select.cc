@@ -25,6 +25,14 @@ input::Fleets StoredFleets(store::Store& store) {
   return fleets;
 }
 
+input::Models StoredModels(store::Store& store) {
+  input::Models models;
+  for (const store::Object& object : store.List(api::kModelKind).value_or(store::Listing{}).objects) {
+    if (const auto model = ToModel(object)) models[store::KeyOf(object)] = model->spec;
+  }
+  return models;
+}
+
 Result<store::Listing> Select(const Options& options, const std::string& kind, store::Store& store) {
   if (!options.name.empty()) {
     ASSIGN_OR_RETURN(const store::Object object, command::GetOrHint(store, {kind, options.namespace_, options.name}));

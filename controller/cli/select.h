@@ -4,14 +4,16 @@
 #include "common/base/error.h"
 #include "controller/api/types.h"
 #include "controller/cli/input/ports.h"
+#include "controller/cli/input/served_names.h"
 #include "controller/cli/options.h"
 #include "controller/store/document.h"
 #include "controller/store/store.h"
 
 namespace longshore::cli {
 
-// Returns the fleets of all namespaces, without those that cannot be read.
+// Return the fleets, or the Models, of all namespaces, without those that cannot be read.
 input::Fleets StoredFleets(store::Store& store);
+input::Models StoredModels(store::Store& store);
 
 // Returns the object that the options name, or all objects of the kind in their namespace or in all namespaces that
 // their selector matches.

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "common/base/error.h"
 #include "controller/cli/input/files.h"
 #include "controller/cli/input/ports.h"
+#include "controller/cli/input/served_names.h"
 
 namespace longshore::cli::input {
 
@@ -20,18 +22,26 @@ struct Checked {
   std::vector<std::string> notes;     // The same for what could not be checked.
 };
 
+// What a host has.
+struct HostObjects {
+  Fleets fleets{};               // The applied ones.
+  Models models{};               // The applied ones.
+  std::set<api::Key> defined{};  // The objects of its manifest files, also of those that are not applied yet.
+};
+
 struct LintOptions {
   std::string namespace_ = "default";  // The namespace of objects that do not name one.
   Sources sources = Sources::kCheck;
-  // The fleets of the host for which the files are; nullopt if none is known.
-  std::optional<Fleets> fleets{};
+  std::optional<HostObjects> host{};  // The host for which the files are; nullopt if none is known.
 };
 
-// Goes on after a problem. kCheck: a file:// source must be a folder of versions on this host, with the wanted version
-// and the golden set. A folder whose parent is not on this host either is a folder of another host, for example of a
-// node of a cluster. kCheck also finds fleets with the same port, which is a problem if a source is a folder or
-// the host is known, else a note. It does not if a file has a folder of another host or a field that only fleets in a
-// cluster have: there each fleet has its own addresses.
+// Goes on after a problem. Two Models with one served name on one fleet are a problem, and a note says that a file
+// defines fleets, but not that of a Model. kCheck: a file:// source must be a folder of versions on this host, with the
+// wanted version the versions of its labels and the golden set. A folder whose parent is not on this host either is a
+// folder of another host, for example of a node of a cluster. kCheck also compares the Models with the objects of the
+// host, where a fleet that does not exist is a problem, and finds fleets with the same port, which is a problem if a
+// source is a folder or the host is known, else a note. It does neither if a file has a folder of another host or a
+// field that only fleets in a cluster have: there each fleet has its own addresses.
 Checked Lint(const std::vector<File>& files, const LintOptions& options);
 
 }  // namespace longshore::cli::input

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <cstring>
 
 #include "common/base/path.h"
 #include "common/os/file.h"
+#include "tensorflow_serving/prediction_log.pb.h"
 
 namespace longshore::cli::input {
 namespace {
@@ -63,6 +65,37 @@ TEST_F(LintTest, NamesWhatIsMissingOnThisHost) {
   EXPECT_THAT(Problems(Manifest(dir_ / "x"), Sources::kSkip), IsEmpty());
 }
 
+// Returns a TFRecord file of one record, whose checksums nobody reads here.
+std::string GoldenSet(tensorflow::DataType type, const std::vector<int64_t>& shape) {
+  tensorflow::serving::PredictionLog log;
+  auto& output = (*log.mutable_predict_log()->mutable_response()->mutable_outputs())["y"];
+  output.set_dtype(type);
+  for (const int64_t size : shape) output.mutable_tensor_shape()->add_dim()->set_size(size);
+  const std::string bytes = log.SerializeAsString();
+  std::string file(12, '\0');
+  const uint64_t length = bytes.size();
+  std::memcpy(file.data(), &length, sizeof(length));
+  return file + bytes + std::string(4, '\0');
+}
+
+TEST_F(LintTest, FindsAGoldenSetThatTheMetricCannotJudge) {
+  const auto problems = [&](const std::string& golden_set, const std::string& metric = "top1") {
+    EXPECT_TRUE(WriteFileAtomically(dir_ / "m/g.tfrecord", golden_set));
+    return Problems(
+        Manifest(dir_ / "m", "  validation:\n    goldenSet:\n      path: g.tfrecord\n      metric: " + metric));
+  };
+  const std::string why =
+      "m.yaml:10: spec.validation.goldenSet.metric: top1 compares a float output with more than one "
+      "column, which the known answers of " +
+      (dir_ / "m/g.tfrecord").string() + " do not have, so each version would score 0: use `metric: tolerance`";
+  EXPECT_THAT(problems(GoldenSet(tensorflow::DT_STRING, {1, 3})), ElementsAre(why));
+  EXPECT_THAT(problems(GoldenSet(tensorflow::DT_FLOAT, {3, 1})), ElementsAre(why));
+  EXPECT_THAT(problems(GoldenSet(tensorflow::DT_FLOAT, {1, 3})), IsEmpty());
+  EXPECT_THAT(problems(GoldenSet(tensorflow::DT_STRING, {1}), "tolerance"), IsEmpty());
+  for (const char* damaged : {"", "short", "\xff\xff\xff\xff\xff\xff\xff\xff----"})
+    EXPECT_THAT(problems(damaged), IsEmpty());
+}
+
 TEST_F(LintTest, DoesNotCheckAFolderOfAnotherHost) {
   const Checked checked = Lint({Manifest("/none-of-this-host/digits", "  version: 3\n")}, {});
   EXPECT_THAT(checked.problems, IsEmpty());
@@ -110,7 +143,8 @@ TEST_F(LintTest, ComparesThePortsWithTheFleetsOfTheHost) {
     api::ServingFleetSpec applied;
     applied.grpc_port = 8600;
     applied.rest_port = 8501;
-    return Lint({file}, {.fleets = Fleets{{{api::kServingFleetKind, "default", "main"}, applied}}}).problems;
+    return Lint({file}, {.host = HostObjects{.fleets = {{{api::kServingFleetKind, "default", "main"}, applied}}}})
+        .problems;
   };
   EXPECT_THAT(lint(Fleet("b", "  ports:\n    grpc: 8600\n    rest: 8700\n")),
               ElementsAre("b.yaml:7: spec.ports.grpc: port 8600 is also a port of ServingFleet default/main, which is "
@@ -118,6 +152,43 @@ TEST_F(LintTest, ComparesThePortsWithTheFleetsOfTheHost) {
                           "cluster)"));
   EXPECT_THAT(lint(Fleet("main", "  ports: {grpc: 8600, rest: 8501}\n")), IsEmpty()) << "the fleet itself";
   EXPECT_THAT(lint(Fleet("b", "  ports: {grpc: 0, rest: 0}\n")), IsEmpty());
+}
+
+TEST_F(LintTest, NamesALabelOnAVersionThatTheFolderDoesNotHave) {
+  EXPECT_THAT(
+      Problems(Manifest(dir_ / "m", "  labels:\n    live: 2\n    next: 77\n")),
+      ElementsAre("m.yaml:9: spec.labels.next: " + (dir_ / "m").string() + " has no version 77; the newest is 10"));
+}
+
+TEST_F(LintTest, NamesTheOtherModelWithTheServedName) {
+  File other = Manifest(dir_ / "m", "  servedName: m\n");
+  other.name = "o.yaml";
+  other.text.replace(other.text.find("{name: m}"), 9, "{name: o}");
+  const std::string which = "o.yaml:7: spec.servedName: the name \"m\" is also that of Model default/m";
+  const std::string cure = "; on one fleet each Model needs its own servedName";
+  EXPECT_THAT(Lint({Manifest(dir_ / "m"), other}, {}).problems, ElementsAre(which + " at m.yaml:1" + cure));
+  api::ModelSpec applied;
+  applied.fleet = "cpu";
+  applied.served_name = "m";
+  HostObjects host{.fleets = {{{api::kServingFleetKind, "default", "cpu"}, {}}},
+                   .models = {{{api::kModelKind, "default", "m"}, applied}}};
+  EXPECT_THAT(Lint({other}, {.host = host}).problems, ElementsAre(which + ", which is applied" + cure));
+  EXPECT_THAT(Lint({other}, {.sources = Sources::kSkip, .host = host}).problems, IsEmpty()) << "it is for a cluster";
+  host.models.begin()->second.fleet = "gpu";
+  EXPECT_THAT(Lint({other}, {.host = host}).problems, IsEmpty());
+}
+
+TEST_F(LintTest, NamesAFleetThatDoesNotExist) {
+  const File model = Manifest(dir_ / "m");
+  const std::string missing = "ServingFleet default/cpu does not exist; did you mean gpu?";
+  const HostObjects host{.fleets = {{{api::kServingFleetKind, "default", "gpu"}, {}}}};
+  EXPECT_THAT(Lint({model}, {.host = host}).problems, ElementsAre("m.yaml:5: spec.fleet: " + missing));
+  EXPECT_THAT(Lint({model, Fleet("cpu", "  ports: {grpc: 0, rest: 0}\n")}, {.host = host}).problems, IsEmpty());
+  const HostObjects of_file{.defined = {{api::kServingFleetKind, "default", "cpu"}}};
+  EXPECT_THAT(Lint({model}, {.host = of_file}).problems, IsEmpty());
+  const Checked checked = Lint({model, Fleet("gpu")}, {});
+  EXPECT_THAT(checked.problems, IsEmpty()) << "the fleet may be in another repository";
+  EXPECT_THAT(checked.notes, ElementsAre("m.yaml:5: spec.fleet: in these files " + missing));
 }
 
 TEST_F(LintTest, GoesOnAfterAProblem) {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "common/base/path.h"
+#include "controller/cli/input/golden_check.h"
 #include "controller/cli/input/source_folder.h"
 
 namespace longshore::cli::input {
@@ -35,6 +36,10 @@ std::vector<int64_t> VersionsIn(const Path& folder) {
   return versions;
 }
 
+std::string NoVersion(const Path& folder, int64_t version, int64_t newest) {
+  return fmt::format("{} has no version {}; the newest is {}", folder.string(), version, newest);
+}
+
 // Returns the problem of the folder or of the version in it.
 std::vector<FieldProblem> FolderProblem(const Path& folder, const std::optional<int64_t>& version) {
   const std::string uri = "spec.source.uri";
@@ -49,8 +54,7 @@ std::vector<FieldProblem> FolderProblem(const Path& folder, const std::optional<
     return {
         {uri, fmt::format("{} has no version: no file {}/VERSION/{}", folder.string(), folder.string(), kModelFile)}};
   if (!version || std::ranges::find(versions, *version) != versions.end()) return {};
-  return {{"spec.version",
-           fmt::format("{} has no version {}; the newest is {}", folder.string(), *version, versions.back())}};
+  return {{"spec.version", NoVersion(folder, *version, versions.back())}};
 }
 
 }  // namespace
@@ -72,8 +76,22 @@ std::vector<FieldProblem> SourceProblems(const api::ModelSpec& spec) {
   std::error_code error;
   if (spec.validation.golden_set.empty() || !std::filesystem::is_directory(folder, error)) return problems;
   const Path golden = folder / spec.validation.golden_set;
-  if (!std::filesystem::exists(golden, error))
+  if (!std::filesystem::exists(golden, error)) {
     problems.push_back({"spec.validation.goldenSet.path", golden.string() + " does not exist on this host"});
+  } else if (const std::string why = WhyTop1ScoresZero(golden); spec.validation.metric == "top1" && !why.empty()) {
+    problems.push_back({"spec.validation.goldenSet.metric", why});
+  }
+  return problems;
+}
+
+std::vector<FieldProblem> LabelProblems(const api::ModelSpec& spec) {
+  const std::optional<Path> folder = SourceFolder(spec.source_uri);
+  const std::vector<int64_t> versions = folder ? VersionsIn(*folder) : std::vector<int64_t>{};
+  std::vector<FieldProblem> problems;
+  for (const auto& [label, version] : spec.version_labels) {
+    if (versions.empty() || std::ranges::find(versions, version) != versions.end()) continue;
+    problems.push_back({"spec.labels." + label, NoVersion(*folder, version, versions.back())});
+  }
   return problems;
 }
 

@@ -1,0 +1,14 @@
+// Whether a golden set on this host fits the metric of its Model.
+#pragma once
+
+#include <string>
+
+#include "common/base/path.h"
+
+namespace longshore::cli::input {
+
+// Returns why every version would score 0 by the metric `top1`, by the first record of the golden set; "" if it need
+// not, or if the record cannot be read, which the rehearsal on a node reports.
+std::string WhyTop1ScoresZero(const Path& golden_set);
+
+}  // namespace longshore::cli::input
