@@ -77,6 +77,36 @@ std::string PortsText(const std::vector<Applied>& applied, const Place& place) {
   return text;
 }
 
+// One line for each applied Model with a served name that another Model of its fleet has.
+std::string ServedNamesText(const std::vector<Applied>& applied, store::Store& store) {
+  input::Models others = StoredModels(store);
+  for (const Applied& one : applied) others.erase(store::KeyOf(one.after));
+  input::ServedNames names;
+  for (const auto& [key, spec] : others) names.Add(key, spec, "");
+  std::string text;
+  for (const Applied& one : applied) {
+    if (one.after.kind != api::kModelKind) continue;
+    const auto model = ToModel(one.after);
+    const std::string taken = model ? names.Add(store::KeyOf(one.after), model->spec, "") : "";
+    if (!taken.empty()) text += fmt::format("Warning: {}: {}\n", api::ToString(store::KeyOf(one.after)), taken);
+  }
+  return text;
+}
+
+// One line for each label of an applied Model whose version is not in the Model's folder on this host.
+std::string LabelsText(const std::vector<Applied>& applied, const Place& place) {
+  if (place.manifests.empty()) return "";
+  std::string text;
+  for (const Applied& one : applied) {
+    if (one.after.kind != api::kModelKind) continue;
+    const auto model = ToModel(one.after);
+    for (const input::FieldProblem& problem :
+         model ? input::LabelProblems(model->spec) : std::vector<input::FieldProblem>{})
+      text += fmt::format("Warning: {}: {}\n", api::ToString(store::KeyOf(one.after)), input::ToString(problem));
+  }
+  return text;
+}
+
 // The names of the fleet's nodes. If the fleet has fewer nodes than `replicas_min`, includes the names that the missing
 // nodes would get.
 std::vector<std::string> NodeNamesOf(const api::ServingFleet& fleet) {
@@ -145,7 +175,7 @@ Status Apply(const Options& options, const Place& place, const Clock& clock, std
     out << api::ToString(store::KeyOf(one.after)) << " " << OutcomeOf(one) << (options.dry_run ? " (dry run)\n" : "\n")
         << KeptText(place, one);
   }
-  out << PortsText(applied, place);
+  out << PortsText(applied, place) << ServedNamesText(applied, *place.store) << LabelsText(applied, place);
   out << host::DisagreementsText(place.manifests, After(applied),
                                  options.dry_run ? host::ObjectsAre::kPlanned : host::ObjectsAre::kStored);
   if (!options.dry_run) {

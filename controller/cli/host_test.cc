@@ -230,6 +230,25 @@ TEST_F(Host, AModelIsUnderWayUntilTheControllerHasProcessedItsChangedFleet) {
   EXPECT_THAT(Run(rollout).text, HasSubstr(changed));
 }
 
+TEST_F(Host, ApplyWarnsOfATakenServedNameAndOfALabelWithoutVersion) {
+  Write("iris.yaml", Manifest(1));
+  ASSERT_TRUE(controller_->ReadManifests());
+  std::filesystem::create_directories(dir_ / "m/2");
+  Write("m/2/saved_model.pb", "");
+  const std::string other = fmt::format(
+      "apiVersion: longshore.dev/v1alpha1\nkind: Model\nmetadata: {{name: other}}\nspec: {{fleet: cpu, "
+      "servedName: iris, source: {{uri: \"file://{}/m\"}}, version: 2, labels: {{live: 2, next: 7}}}}\n",
+      dir_.string());
+  for (const bool dry_run : {true, false}) {
+    const std::string text = RunFile(Verb::kApply, other, dry_run).text;
+    EXPECT_THAT(text,
+                HasSubstr("Warning: Model default/other: the name \"iris\" is also that of Model default/iris; on "
+                          "one fleet each Model needs its own servedName\n"));
+    EXPECT_THAT(text, HasSubstr("Warning: Model default/other: spec.labels.next: " + (dir_ / "m").string() +
+                                " has no version 7; the newest is 2\n"));
+  }
+}
+
 TEST_F(Host, StatusReportsAnInvalidManifestAsFailed) {
   Write("iris.yaml", Manifest(1));
   StartController(1);
