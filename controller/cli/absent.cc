@@ -6,6 +6,7 @@
 #include <iterator>
 #include <set>
 
+#include "controller/cli/watch/lease.h"
 #include "controller/kube/api.h"
 #include "controller/store/document.h"
 
@@ -43,7 +44,19 @@ std::string NothingText(const Options& options, const Place& place, const std::v
   if (!options.selector.empty()) text += " with these labels";
   if (options.all_namespaces) return text + " in any namespace. Apply a manifest: longshore apply -f FILE\n";
   if (IsMissing(options.namespace_, place)) return fmt::format("Namespace {} does not exist.\n", options.namespace_);
-  return fmt::format("{} in namespace {}. Apply a manifest: longshore apply -f FILE\n", text, options.namespace_);
+  text += " in namespace " + options.namespace_;
+  std::string unwatched = WhyUnwatched(options.namespace_, place);
+  if (unwatched.empty()) return text + ". Apply a manifest: longshore apply -f FILE\n";
+  unwatched[0] = 'N';
+  return fmt::format("{}. {}\n", text, unwatched);
+}
+
+std::string WhyUnwatched(const std::string& namespace_, const Place& place) {
+  if (!place.cluster) return "";
+  const SteadyClock timer;
+  const auto api = kube::Api::Make(*place.cluster, {}, timer);
+  const auto unwatched = api ? watch::FindUnwatched(**api, namespace_) : std::nullopt;
+  return unwatched ? unwatched->why + ": " + unwatched->cure : "";
 }
 
 std::string ElsewhereText(const Options& options, const Place& place) {

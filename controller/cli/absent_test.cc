@@ -5,6 +5,7 @@
 
 #include <sstream>
 
+#include "common/os/file.h"
 #include "controller/cli/program.h"
 #include "controller/cli/testing_cluster.h"
 #include "controller/store/kube/kube_store.h"
@@ -16,6 +17,8 @@ using testing::HasSubstr;
 
 // The only namespace is "default", and it has no objects. Namespace "vision" has the Model "digits".
 http::Response Answer(const http::Request& request) {
+  if (request.target == "/apis/coordination.k8s.io/v1/leases?fieldSelector=metadata.name%3Dlongshore-controller")
+    return {.status = 403, .body = R"({"kind": "Status", "reason": "Forbidden", "message": "no"})"};
   static const std::string kModels = "/apis/longshore.dev/v1alpha1/models?";
   if (request.target == "/api/v1/namespaces/default") return {.body = "{}"};
   if (request.target.starts_with(kModels))
@@ -65,6 +68,58 @@ TEST_F(Absent, StatusAndEventsNameTheNamespaceToo) {
   EXPECT_THAT(TextOf(options_), HasSubstr("No models in namespace default."));
   options_.namespace_ = "defualt";
   EXPECT_EQ(TextOf(options_), "Namespace defualt does not exist.\n");
+}
+
+// With one Lease, whose holder watches these namespaces.
+http::Response AnswerWithLease(const http::Request& request, const std::string& namespaces) {
+  if (request.target.starts_with("/apis/coordination"))
+    return {.body = R"({"items": [{"metadata": {"annotations": {"longshore.dev/watched-namespaces": ")" + namespaces +
+                    R"("}}, "spec": {}}]})"};
+  return Answer(request);
+}
+
+TEST_F(Absent, AnAnswerWithoutObjectsSaysThatNoControllerWatchesTheNamespace) {
+  const auto text = [&](const std::string& namespaces) {
+    const FakeCluster cluster(
+        [namespaces](const http::Request& request) { return AnswerWithLease(request, namespaces); });
+    place_.cluster = cluster.cluster();
+    options_.verb = Verb::kStatus;
+    return TextOf(options_);
+  };
+  EXPECT_EQ(
+      text("longshore,vision"),
+      "No models and no fleets in namespace default. No controller watches namespace default: use -n with one that "
+      "is watched (longshore, vision), or add default to watchNamespaces of the chart\n");
+  for (const char* watched : {"default", "a,default", "*", ""})
+    EXPECT_THAT(text(watched), HasSubstr("Apply a manifest")) << watched;
+}
+
+TEST_F(Absent, ApplyWarnsOfANamespaceThatNoControllerWatches) {
+  const FakeCluster cluster([](const http::Request& request) {
+    if (request.method != "PATCH") return AnswerWithLease(request, "longshore");
+    return http::Response{.body = request.body};
+  });
+  place_.cluster = cluster.cluster();
+  options_.verb = Verb::kApply;
+  options_.files = {testing::TempDir() + "fleet.yaml"};
+  ASSERT_TRUE(WriteFileAtomically(
+      options_.files[0], "apiVersion: longshore.dev/v1alpha1\nkind: ServingFleet\nmetadata: {name: cpu}\nspec: {}\n"));
+  EXPECT_THAT(TextOf(options_), HasSubstr("Warning: no controller watches namespace default: use -n with one"));
+}
+
+TEST_F(Absent, TheConsoleSaysWhetherAControllerIsMissingOrDoesNotRun) {
+  options_.verb = Verb::kConsole;
+  EXPECT_EQ(
+      Run(options_).error().message,
+      "no controller is installed in namespace default: it has no Lease longshore-controller; if it is in another "
+      "namespace, name that one with -n");
+  const FakeCluster released([](const http::Request& request) {
+    return request.target.find("/leases/") == std::string::npos ? Answer(request)
+                                                                : http::Response{.body = R"({"spec": {}})"};
+  });
+  place_.cluster = released.cluster();
+  EXPECT_EQ(Run(options_).error().message,
+            "no controller is running: none holds the Lease default/longshore-controller");
 }
 
 TEST_F(Absent, AnErrorSaysInWhichNamespaceThereIsAnObjectOfThisName) {

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <ostream>
+#include <set>
 
 #include "controller/api/sentences.h"
+#include "controller/cli/absent.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/host/definitions.h"
 #include "controller/cli/host/disagreement.h"
@@ -107,6 +109,18 @@ std::string LabelsText(const std::vector<Applied>& applied, const Place& place) 
   return text;
 }
 
+// One line for each namespace of applied objects that no controller serves.
+std::string NamespacesText(const std::vector<Applied>& applied, const Place& place) {
+  std::set<std::string> namespaces;
+  for (const Applied& one : applied) namespaces.insert(one.after.metadata.namespace_);
+  std::string text;
+  for (const std::string& namespace_ : namespaces) {
+    const std::string unwatched = WhyUnwatched(namespace_, place);
+    if (!unwatched.empty()) text += fmt::format("Warning: {}\n", unwatched);
+  }
+  return text;
+}
+
 // The names of the fleet's nodes. If the fleet has fewer nodes than `replicas_min`, includes the names that the missing
 // nodes would get.
 std::vector<std::string> NodeNamesOf(const api::ServingFleet& fleet) {
@@ -175,7 +189,8 @@ Status Apply(const Options& options, const Place& place, const Clock& clock, std
     out << api::ToString(store::KeyOf(one.after)) << " " << OutcomeOf(one) << (options.dry_run ? " (dry run)\n" : "\n")
         << KeptText(place, one);
   }
-  out << PortsText(applied, place) << ServedNamesText(applied, *place.store) << LabelsText(applied, place);
+  out << PortsText(applied, place) << ServedNamesText(applied, *place.store) << LabelsText(applied, place)
+      << NamespacesText(applied, place);
   out << host::DisagreementsText(place.manifests, After(applied),
                                  options.dry_run ? host::ObjectsAre::kPlanned : host::ObjectsAre::kStored);
   if (!options.dry_run) {

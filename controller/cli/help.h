@@ -80,7 +80,7 @@ fields, elements and slices, filters, {range}...{end} and {"text"}.
 
 inline constexpr const char* kConsoleFooter =
     R"(On a host it prints the address. On a cluster it finds the controller that leads, and runs kubectl port-forward to its
-pod until you press Ctrl-C; -n is the namespace in which Longshore is installed.
+pod until you press Ctrl-C; -n is the namespace in which Longshore is installed. When the pod ends, run it again.
 
   longshore console --manifests /etc/longshore
   longshore console -n longshore               http://127.0.0.1:8620 is the console of pod longshore-...

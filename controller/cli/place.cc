@@ -57,6 +57,11 @@ Result<kube::Cluster> ClusterOf(const Options& options) {
   if (!file.empty()) return kube::FromKubeconfig(file, options.context);
   auto pod = kube::FromPod();
   if (pod) return pod;
+  if (const char* named = std::getenv("KUBECONFIG"); named != nullptr && *named != '\0')
+    return NotFound(
+        "{} does not exist, which the variable KUBECONFIG names; for a controller on this host, use "
+        "--manifests=DIR with its directory of manifests",
+        named);
   return FailedPrecondition(
       "no cluster and no directory of manifests is configured: use --manifests=DIR with the directory of the "
       "longshore-controller on this host, or --kubeconfig=FILE for a cluster");

@@ -51,12 +51,13 @@ Status ShowConsole(const Options& options, const Place& place, std::ostream& out
   ASSIGN_OR_RETURN(const std::string lease, LeaseFor(options.namespace_, *place.store));
   const std::string namespace_ = lease.substr(0, lease.find('/'));
   const auto pod = watch::PodThatLeads(*place.cluster, lease);
-  if (!pod && pod.error().code == Code::kFailedPrecondition) {
-    return NotFound("{}; name the namespace of the installation, or of a fleet, with -n", pod.error().message);
-  }
+  if (!pod && pod.error().code == Code::kNotFound)
+    return NotFound("{}; if it is in another namespace, name that one with -n", pod.error().message);
   if (!pod) return tl::make_unexpected(pod.error());
-  out << fmt::format("http://127.0.0.1:{} is the console of pod {} until you press Ctrl-C.\n", options.console_port,
-                     *pod)
+  out << fmt::format(
+             "http://127.0.0.1:{} is the console of pod {} until you press Ctrl-C.\n"
+             "When this pod ends, for example by an upgrade, run this command again.\n",
+             options.console_port, *pod)
       << std::flush;
   return tl::make_unexpected(RunProgram("kubectl", PortForward(options, namespace_, *pod)));
 }

@@ -67,6 +67,24 @@ def test_examines_the_server_and_what_is_as_wanted(place):
     assert "expires in" in found["Certificate of your kubeconfig"]["cause"] or found["Certificate of your kubeconfig"]["verdict"] == "ok"
 
 
+def test_a_namespace_that_no_controller_watches(place):
+    renew(place)
+    annotate = lambda value: place.kubectl("annotate", "lease", "longshore-controller", "--overwrite",  # noqa: E731
+                                           f"longshore.dev/watched-namespaces{value}")
+    annotate("=a,b")
+    try:
+        found = findings(place)
+        applied = longshore(place, "apply", "--dry-run", "-n", NAMESPACE, "-f", "-", stdin=FLEET)
+    finally:
+        annotate("-")
+    unwatched = found[f"Namespace {NAMESPACE}"]
+    assert unwatched["group"] == "Controller" and unwatched["verdict"] == "failure"
+    assert unwatched["cause"] == f"no controller watches namespace {NAMESPACE}."
+    assert unwatched["cure"] == f"use -n with one that is watched (a, b), or add {NAMESPACE} to watchNamespaces of the chart"
+    assert "The controller's" not in found, "it needs no rights there"
+    assert f"Warning: no controller watches namespace {NAMESPACE}: use -n" in applied
+
+
 def test_crds_of_an_older_release(place):
     field = "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties/nodes"
     place.kubectl("patch", "crd", CRD, "--type=json", "-p", json.dumps([{"op": "remove", "path": field}]))
@@ -110,10 +128,9 @@ def test_the_version_of_an_image_that_no_node_runs_is_not_the_version_of_nodes(p
     patch_status(place, "servingfleets", "cpu", {"image": "longshore/node:9.9.9"})
     assert "it is 9.9.9" in findings(place)[name]["cause"]
     patch_status(place, "servingfleets", "cpu", {"readyReplicas": 0})
-    try:
-        assert name not in findings(place)
-    finally:
-        patch_status(place, "servingfleets", "cpu", {"readyReplicas": 3, "image": None})
+    found = findings(place)
+    patch_status(place, "servingfleets", "cpu", {"readyReplicas": 3, "image": None})
+    assert name not in found
 
 
 def test_a_controller_whose_clock_is_ahead(place):

@@ -189,6 +189,7 @@ def test_longshore_console_forwards_a_port_to_the_pod_that_leads(cluster, consol
     done = run("-n", "default", "--port", "9000")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [f"http://127.0.0.1:9000 is the console of pod {pod} until you press Ctrl-C.",
+                                        "When this pod ends, for example by an upgrade, run this command again.",
                                         f"port-forward --namespace=default pod/{pod} 9000:8620"]
     done = run("-n", "kube-system")
-    assert done.returncode == 3 and "no controller holds the Lease kube-system/longshore-controller" in done.stderr
+    assert done.returncode == 3 and "no controller is installed in namespace kube-system: it has no Lease longshore-controller" in done.stderr

@@ -1,11 +1,29 @@
 #include "controller/cli/watch/lease.h"
 
+#include <fmt/ranges.h>
+
+#include <set>
+#include <sstream>
 #include <thread>
 
 namespace longshore::cli::watch {
 namespace {
 
 constexpr std::chrono::milliseconds kInterval{500};
+
+// The Leases of all controllers of the cluster.
+Result<std::vector<leader::LeaseSeen>> ReadLeases(kube::Api& api) {
+  ASSIGN_OR_RETURN(const std::string answer,
+                   api.Send({.target = fmt::format("/apis/coordination.k8s.io/v1/leases?fieldSelector="
+                                                   "metadata.name%3D{}",
+                                                   leader::kLeaseName)}));
+  ASSIGN_OR_RETURN(const Json list, ParseJson(answer));
+  std::vector<leader::LeaseSeen> leases;
+  for (const Json& item : list.value("items", Json::array())) {
+    ASSIGN_OR_RETURN(leases.emplace_back(), leader::LeaseSeenFrom(item));
+  }
+  return leases;
+}
 
 }  // namespace
 
@@ -30,9 +48,27 @@ Result<std::string> PodThatLeads(const kube::Cluster& cluster, const std::string
   const SteadyClock timer;
   ASSIGN_OR_RETURN(const auto api, kube::Api::Make(cluster, {}, timer));
   ASSIGN_OR_RETURN(const auto seen, ReadLease(*api, name));
-  std::string pod = seen ? leader::HostOfHolder(seen->holder) : "";
-  if (pod.empty()) return FailedPrecondition("no controller holds the Lease {}", name);
+  if (!seen)
+    return NotFound("no controller is installed in namespace {}: it has no Lease {}", name.substr(0, name.find('/')),
+                    name.substr(name.find('/') + 1));
+  std::string pod = leader::HostOfHolder(seen->holder);
+  if (pod.empty()) return FailedPrecondition("no controller is running: none holds the Lease {}", name);
   return pod;
+}
+
+std::optional<Unwatched> FindUnwatched(kube::Api& api, const std::string& namespace_) {
+  const auto leases = ReadLeases(api);
+  if (!leases) return std::nullopt;
+  std::set<std::string> watched;
+  for (const leader::LeaseSeen& lease : *leases) {
+    if (lease.namespaces.empty() || lease.namespaces == leader::NamespacesText({})) return std::nullopt;
+    std::istringstream names(lease.namespaces);
+    for (std::string name; std::getline(names, name, ',');) watched.insert(name);
+  }
+  if (watched.empty() || watched.contains(namespace_)) return std::nullopt;
+  return Unwatched{"no controller watches namespace " + namespace_,
+                   fmt::format("use -n with one that is watched ({}), or add {} to watchNamespaces of the chart",
+                               fmt::join(watched, ", "), namespace_)};
 }
 
 Result<LeaseWatched> WatchLease(kube::Api& api, const std::string& name, leader::Presence& presence,

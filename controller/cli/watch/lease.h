@@ -19,9 +19,18 @@ std::string LeaseOf(const std::vector<api::ServingFleet>& fleets);
 // `name`: "namespace/name". Returns nullopt if the Lease does not exist.
 Result<std::optional<leader::LeaseSeen>> ReadLease(kube::Api& api, const std::string& name);
 
-// Returns the name of the pod whose controller holds the Lease; FailedPrecondition if none does. The pod is in the
-// namespace of the Lease.
+// Returns the name of the pod whose controller holds the Lease; the pod is in the namespace of the Lease. Returns
+// NotFound if the Lease does not exist, and FailedPrecondition if no controller holds it.
 Result<std::string> PodThatLeads(const kube::Cluster& cluster, const std::string& name);
+
+// A namespace that no controller of the cluster serves, although there is one.
+struct Unwatched {
+  std::string why;   // "no controller watches namespace default", and
+  std::string cure;  // what a person can do; both without full stop.
+};
+// Returns nullopt if a controller watches the namespace, or if this is not known, for example because the user may not
+// list the Leases of all namespaces.
+std::optional<Unwatched> FindUnwatched(kube::Api& api, const std::string& namespace_);
 
 struct LeaseWatched {
   std::optional<leader::LeaseSeen> lease;  // nullopt if it does not exist.

@@ -199,6 +199,7 @@ class Cluster {
     }
     if (!lease_.name.empty()) {
       reads.push_back({"the controller's Lease", [this] { ReadLease(); }});
+      reads.push_back({"the Leases", [this] { unwatched_ = watch::FindUnwatched(api_, Namespace()); }});
       ca_ = &Ask("the certificate authority",
                  fmt::format("/api/v1/namespaces/{}/secrets/longshore-controller-ca", LeaseNamespace()), reads);
       controller_policies_ = &Ask("network policies", PoliciesOf(LeaseNamespace()), reads);
@@ -284,8 +285,12 @@ class Cluster {
     findings.push_back(CheckLeaseLife(lease_, now));
     Append(findings, CheckProgramVersions());
     Append(findings, CheckUserRights(Namespace(), user_rights_));
-    if (!controller_rights_.empty())
+    if (unwatched_) {
+      findings.push_back({doctor::kController, "Namespace " + Namespace(), Verdict::kFailure, unwatched_->why + ".",
+                          unwatched_->cure});
+    } else if (!controller_rights_.empty()) {
       findings.push_back(CheckControllerRights(Account(), Namespace(), controller_rights_, Helm()));
+    }
     Append(findings, stored_.problems);
     const text::HostSeen seen{.fleets = stored_.to_observe};
     Append(findings, CheckFleets(stored_.fleets, seen, examination_.place));
@@ -324,6 +329,7 @@ class Cluster {
   std::vector<AskedRight> controller_rights_;
   LeaseLife lease_;
   Duration lease_duration_{0};
+  std::optional<watch::Unwatched> unwatched_;
   std::vector<Series> series_;  // In the order of the fleets.
 };
 
