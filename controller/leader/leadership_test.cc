@@ -84,7 +84,8 @@ TEST_F(LeadershipTest, KeepsLabelsOfOtherClientsOnTheLeaseWithoutEndingTheTerm) 
   }
   const Json lease = ParseJson(api_->Send({.target = path_}).value()).value();
   EXPECT_EQ(lease.at("metadata").at("labels").at("of"), "chart");
-  EXPECT_EQ(lease.at("metadata").at("annotations"), Json({{"other", "x"}, {"of", "only"}}));
+  EXPECT_EQ(lease.at("metadata").at("annotations").at("other"), "x");
+  EXPECT_EQ(lease.at("metadata").at("annotations").at("of"), "only");
   EXPECT_TRUE(only->IsLeading(epoch));
 }
 
