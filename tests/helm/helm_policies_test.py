@@ -143,7 +143,7 @@ def test_the_policies_have_no_type_warnings(api, account, fleet):
     """The API server checks the types in the policies and reports warnings in their status."""
     policies = api.request("GET", "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies")["items"]
     assert sorted(item["metadata"]["name"] for item in policies) == [
-        f"longshore-controller.ops.{name}" for name in ("declared", "objects", "pods", "status")]
+        f"longshore-controller.ops.{name}" for name in ("declared", "names", "objects", "pods", "status")]
     assert not [item["status"]["typeChecking"] for item in policies if item.get("status", {}).get("typeChecking")]
 
 
@@ -217,14 +217,20 @@ def test_the_operator_cannot_adopt_foreign_objects(api, account, made):
 
 def test_a_fleet_cannot_replace_objects_of_the_operator(api, account):
     """Fleets in the operator's namespace whose objects would have the names of the operator's objects."""
-    nodes = create(api, {**FLEET, "metadata": {"name": "nodes", "namespace": "ops"}})
+    nodes = {**FLEET, "metadata": {"name": "nodes", "namespace": "ops", "uid": "a-fleet-of-before"}}
     [service] = [item for item in companions_of(nodes) if item["metadata"]["name"] == "longshore-nodes" and item["kind"] == "Service"]
     assert_rejected("does not belong to a fleet", apply, account, changed(service, "spec.type", "ClusterIP"), dryRun="All")
-    api.request("DELETE", path_of(nodes))
     own = "/apis/apps/v1/namespaces/ops/deployments/longshore-controller"
     assert_rejected("does not belong to a fleet", account.request, "DELETE", own)
     assert_rejected("does not belong to a fleet", account.request, "PATCH", own + "/scale", {"spec": {"replicas": 0}},
                     "application/merge-patch+json")
+
+
+@pytest.mark.parametrize("name", ["controller", "controller-metrics", "longshore-nodes", "longshore-console"])
+def test_a_fleet_with_a_name_of_the_operators_objects_is_rejected(api, account, name):
+    fleet = {**FLEET, "metadata": {"name": name.removeprefix("longshore-"), "namespace": "ops"}}
+    assert_rejected("is reserved in namespace ops: the objects of the fleet would replace longshore-", apply, api, fleet, dryRun="All")
+    apply(api, {**fleet, "metadata": {**fleet["metadata"], "namespace": "vision"}}, dryRun="All")
 
 
 def test_only_deployments_of_fleets_can_be_scaled(api, account, fleet, made):

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "common/base/sha256.h"
@@ -279,10 +280,16 @@ Status CheckName(const api::Metadata& fleet, const PodSettings& settings) {
   const std::string child = ChildName(fleet.name);
   const size_t slash = settings.lease.find('/');
   const std::string controller = settings.lease.substr(slash + 1);
-  // The chart's names; the Service to which nodes connect is named after the release.
+  // The chart's names; the Services of the console and for nodes are named after the release.
   std::string objects;
   if (child == controller) objects = "Deployment, ServiceAccount, NetworkPolicy and PodDisruptionBudget";
-  if (child == controller + "-metrics" || settings.controller.starts_with("dns:///" + child + ".")) objects = "Service";
+  const auto is_service = [&](const std::string& name) {
+    return settings.controller.starts_with("dns:///" + name + ".");
+  };
+  constexpr std::string_view kConsole = "-console";
+  const bool is_console =
+      child.ends_with(kConsole) && is_service(child.substr(0, child.size() - kConsole.size()) + "-nodes");
+  if (child == controller + "-metrics" || is_service(child) || is_console) objects = "Service";
   if (objects.empty() || fleet.namespace_ != settings.lease.substr(0, slash)) return {};
   return AlreadyExists(
       "the name \"{}\" is reserved in namespace {}: the fleet's objects would replace the {} {} of the controller; "

@@ -34,7 +34,7 @@ TEST(Manifests, NamesAreReservedOnlyWhereTheirObjectsWouldReplaceThoseOfTheContr
     fleet.namespace_ = namespace_;
     return CheckName(fleet, settings);
   };
-  for (const char* name : {"nodes", "controller", "controller-metrics"}) {
+  for (const char* name : {"nodes", "console", "controller", "controller-metrics"}) {
     const Status reserved = check("longshore", name);
     ASSERT_FALSE(reserved) << name;
     EXPECT_EQ(reserved.error().code, Code::kAlreadyExists);
