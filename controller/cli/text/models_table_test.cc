@@ -41,6 +41,13 @@ TEST(Tables, NameAManifestThatIsNotInUse) {
   EXPECT_THAT(FleetsTable({fleet}), HasSubstr("digits.yaml:12: unknown field colour\n"));
 }
 
+TEST(Tables, SayWhyAFleetIsNotReady) {
+  api::ServingFleet fleet;
+  fleet.status.conditions = {
+      {"Ready", "False", "NodesNotReady", "2 of 3 nodes are ready; cpu-1 does not answer", 1, {}}};
+  EXPECT_THAT(FleetsTable({fleet}), HasSubstr("2 of 3 nodes are ready; cpu-1 does not answer\n"));
+}
+
 TEST(Tables, SayHowManyNodesOfAFleetDrain) {
   api::ServingFleet fleet;
   fleet.status.nodes = {{"cpu-0", 1, "Ready", ""}, {"cpu-1", 2, "Draining", ""}};

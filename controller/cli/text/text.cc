@@ -112,6 +112,8 @@ std::string WhyText(const api::ServingFleetStatus& status) {
   const api::Condition* stalled = Find(status.conditions, "Stalled");
   if (stalled != nullptr && stalled->status == "True") return CutText(stalled->message, kCauseBytesMax);
   if (std::string trouble = ManifestTrouble(status.conditions); !trouble.empty()) return trouble;
+  const api::Condition* ready = Find(status.conditions, "Ready");
+  if (ready != nullptr && ready->status == "False") return CutText(ready->message, kCauseBytesMax);
   const auto draining = std::ranges::count(status.nodes, "Draining", &api::FleetNodeStatus::state);
   if (draining == 0) return "-";
   return fmt::format("{} more {} draining", draining, draining == 1 ? "node is" : "nodes are");
