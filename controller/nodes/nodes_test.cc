@@ -257,6 +257,21 @@ TEST_F(RegistryTest, RemembersTheRemovalOfAModelUntilAReportFromAfterIt) {
   EXPECT_TRUE(WaitUntil([](const NodeView& view) { return view.sent->removed.empty(); }));
 }
 
+TEST_F(RegistryTest, ASnapshotRemovesTheModelsThatItLacks) {
+  FakeNode node(Socket(), Hello("a"));
+  ASSERT_TRUE(WaitForConnected());
+  ASSERT_TRUE(registry_->Send(kFleet, "a", Snapshot({"d", "e"}), Part()));
+  control::Report before;
+  before.set_epoch(registry_->Nodes(kFleet)[0]->sent->epoch);
+  before.set_revision(registry_->Nodes(kFleet)[0]->sent->revision);
+  EXPECT_TRUE(IsAfterChange(before, "e", *registry_->Nodes(kFleet)[0]->sent));
+  ASSERT_TRUE(registry_->Send(kFleet, "a", Snapshot({"e"}), Part()));
+  const Sent sent = *registry_->Nodes(kFleet)[0]->sent;
+  EXPECT_TRUE(IsBeforeRemoval(before, "d", sent));
+  EXPECT_FALSE(IsBeforeRemoval(before, "e", sent));
+  EXPECT_FALSE(IsAfterChange(before, "e", sent));
+}
+
 TEST_F(RegistryTest, AMessageToMoveConnectionsHasNoNumberAndChangesNoState) {
   FakeNode node(Socket(), Hello("a"));
   ASSERT_TRUE(WaitForConnected());

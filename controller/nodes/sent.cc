@@ -35,9 +35,12 @@ std::string Sent::DigestOfModel(const std::string& served_name) const {
 void ApplyMessage(const control::FromController& message, const std::shared_ptr<const FleetPart>& fleet, Sent& sent) {
   switch (message.message_case()) {
     case control::FromController::kSnapshot:
+      for (const auto& [served_name, _] : sent.models)
+        sent.removed[served_name] = {message.epoch(), message.revision()};
       sent.models.clear();
       for (const control::ModelState& model : message.snapshot().state().models()) {
         sent.models[model.served_name()] = MakeSentModel(model);
+        sent.removed.erase(model.served_name());
         sent.changed[model.served_name()] = {message.epoch(), message.revision()};
       }
       sent.fleet = fleet;

@@ -114,6 +114,20 @@ void FleetBook::TakeReport(const std::string& name, const KnownNode& node, Chang
   for (const auto& [model, _] : before) RemoveReport(name, model, changes);
 }
 
+FleetBook::ModelReports FleetBook::ReportsIn(const control::Report& report, const std::string& served_name) {
+  ModelReports found;
+  for (const control::VersionReport& version : report.versions()) {
+    if (version.served_name() == served_name) found.versions.push_back(&version);
+  }
+  for (const control::SourceReport& source : report.sources()) {
+    if (source.served_name() == served_name) found.source = &source;
+  }
+  for (const control::RulesReport& rules : report.rules()) {
+    if (rules.served_name() == served_name) found.rules = &rules;
+  }
+  return found;
+}
+
 // Removes the report of the node `name` on `model`.
 void FleetBook::RemoveReport(const std::string& name, const std::string& model, Changes& changes) {
   changes.models.insert(model);

@@ -54,6 +54,8 @@ class FleetBook {
     const control::SourceReport* source = nullptr;  // Set for an archive, and for a folder with a problem.
     const control::RulesReport* rules = nullptr;    // Set if match rules of the model do not work on the node.
   };
+  // What the report says about the model; refers to the report.
+  static ModelReports ReportsIn(const control::Report& report, const std::string& served_name);
   using ReportsByNode = std::map<std::string, ModelReports>;
   // Returns the reports on a model, by node; nullptr if there are none. Valid until the next Update.
   const ReportsByNode* ReportsFor(const std::string& served_name) const;

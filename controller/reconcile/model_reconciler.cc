@@ -7,6 +7,7 @@
 #include "controller/api/format.h"
 #include "controller/api/parse.h"
 #include "controller/api/sentences.h"
+#include "controller/decide/rollout/routing.h"
 #include "controller/store/document.h"
 
 namespace longshore::reconcile {
@@ -409,8 +410,7 @@ std::string ModelReconciler::WhyNoFleet(const std::string& fleet) const {
   return api::NoFleetSentence(api::FleetKey(fleet), known ? *known : std::vector<api::Key>{});
 }
 
-// Collects what the nodes report about the model. Whether a report is fresh depends on the last message that was sent
-// to the node. This is read from the registry, because the view in the FleetBook may be from before that message.
+// Collects what the nodes report about the model.
 rollout::Observed ModelReconciler::Observe(const api::Model& model, const ModelMemory& memory) const {
   const FleetMemory& fleet = shared_.fleets.at(memory.fleet);
   rollout::Observed observed;
@@ -420,29 +420,14 @@ rollout::Observed ModelReconciler::Observe(const api::Model& model, const ModelM
   observed.fleet_trouble = fleet.trouble;
   observed.unreachable = shared_.WhyUnreachable(memory.fleet);
   if (const FleetBook::ReportsByNode* reports = fleet.book.ReportsFor(memory.served_name); reports != nullptr) {
-    for (const auto& [name, said] : *reports) {
-      const KnownNode& node = *fleet.book.Find(name);
-      nodes::NodeView view = *node.view;
-      if (const nodes::ViewPtr live = shared_.deps.nodes.Node(memory.fleet, name)) view.sent = live->sent;
-      if (view.sent && nodes::IsBeforeRemoval(*view.report, memory.served_name, *view.sent)) {
-        observed.awaits_reports = true;
-        continue;
-      }
-      observed.nodes.push_back({name, IsDraining(node), SeenOf(said.versions, IsFresh(view))});
-      observed.nodes.back().departing = node.departing;
-      observed.nodes.back().run_slots = view.report->load().concurrent_runs_max();
-      observed.nodes.back().knows_rules = view.hello.match_rules();
-      if (said.source != nullptr) observed.nodes.back().source = SeenOf(*said.source);
-      if (said.rules != nullptr) observed.nodes.back().rules = SeenOf(*said.rules);
-      observed.latest_version = std::max(observed.latest_version, LatestVersion(said.versions));
-    }
+    for (const auto& [name, said] : *reports) ObserveNode(memory, name, said, observed);
   }
   for (const api::FailedVersion& failed : model.status.failed) {
     if (!shared_.deps.files_changed_at || !AwaitsFiles(model, failed)) continue;
     const auto changed_at = shared_.deps.files_changed_at(model.spec, failed.version);
     if (changed_at) observed.files_changed_at[failed.version] = *changed_at;
   }
-  observed.untold = UntoldNodes(memory);
+  observed.untold = UntoldNodes(model, memory, observed);
   const api::RolloutStatus& rollout = model.status.rollout;
   observed.windows = shared_.evidence.Windows(memory.fleet, memory.served_name, rollout.candidate, rollout.stable);
   observed.stable_past =
@@ -450,14 +435,47 @@ rollout::Observed ModelReconciler::Observe(const api::Model& model, const ModelM
   return observed;
 }
 
-// Reads from the registry, because the views in the FleetBook may be from before the last message.
-std::vector<std::string> ModelReconciler::UntoldNodes(const ModelMemory& memory) const {
-  std::vector<std::string> untold;
-  for (const std::string& name : memory.recipients) {
+// Adds what a node of the FleetBook reports. Whether the report is fresh, and from after the last removal of a model of
+// this name, depends on what the node was sent. This is read from the registry, because the view in the FleetBook may
+// be from before that message; then the newest report comes from there, too.
+void ModelReconciler::ObserveNode(const ModelMemory& memory, const std::string& name,
+                                  const FleetBook::ModelReports& in_book, rollout::Observed& observed) const {
+  const KnownNode& node = *shared_.fleets.at(memory.fleet).book.Find(name);
+  const nodes::ViewPtr live = shared_.deps.nodes.Node(memory.fleet, name);
+  const bool is_newer = live && live->reported && live->report != node.view->report;
+  nodes::NodeView view = is_newer ? *live : *node.view;
+  if (live) view.sent = live->sent;
+  if (view.sent && nodes::IsBeforeRemoval(*view.report, memory.served_name, *view.sent)) {
+    observed.awaits_reports = true;
+    return;
+  }
+  const auto said = is_newer ? FleetBook::ReportsIn(*view.report, memory.served_name) : in_book;
+  rollout::NodeSeen seen{name, IsDraining(node), SeenOf(said.versions, IsFresh(view))};
+  seen.departing = node.departing;
+  seen.run_slots = view.report->load().concurrent_runs_max();
+  seen.knows_rules = view.hello.match_rules();
+  if (said.source != nullptr) seen.source = SeenOf(*said.source);
+  if (said.rules != nullptr) seen.rules = SeenOf(*said.rules);
+  observed.nodes.push_back(std::move(seen));
+  observed.latest_version = std::max(observed.latest_version, LatestVersion(said.versions));
+}
+
+std::vector<api::Sentence> ModelReconciler::UntoldNodes(const api::Model& model, const ModelMemory& memory,
+                                                        const rollout::Observed& observed) const {
+  if (!rollout::MustBeRouted(model.status)) return {};
+  const FleetMemory& fleet = shared_.fleets.at(memory.fleet);
+  const rollout::Placement placement = rollout::PlacementNow(model, observed, shared_.deps.clock.Now());
+  std::vector<api::Sentence> untold;
+  for (const std::string& name : plan::RecipientNodes(memory.served_name, placement, *fleet.peers)) {
+    const KnownNode* known = fleet.book.Find(name);
+    if (known == nullptr || IsDraining(*known)) continue;
     const nodes::ViewPtr view = shared_.deps.nodes.Node(memory.fleet, name);
-    if (!view || !view->connected || !view->reported) continue;
-    const bool is_told = view->sent && nodes::IsAfterChange(*view->report, memory.served_name, *view->sent);
-    if (!is_told) untold.push_back(name);
+    const bool is_told = view && view->connected && view->reported && view->sent &&
+                         nodes::IsAfterChange(*view->report, memory.served_name, *view->sent);
+    if (is_told) continue;
+    const bool has_refused = view && !view->ack_error.empty();
+    untold.push_back(
+        {"node " + name, has_refused ? " refused its state: " + view->ack_error : " has not confirmed it"});
   }
   return untold;
 }

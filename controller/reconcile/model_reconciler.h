@@ -46,7 +46,10 @@ class ModelReconciler final : public KindReconciler {
   Result<std::optional<Refusal>> RefusalByFleet(const api::Model& model, const std::string& fleet);
   std::string WhyNoFleet(const std::string& fleet) const;
   rollout::Observed Observe(const api::Model& model, const ModelMemory& memory) const;
-  std::vector<std::string> UntoldNodes(const ModelMemory& memory) const;
+  void ObserveNode(const ModelMemory& memory, const std::string& name, const FleetBook::ModelReports& in_book,
+                   rollout::Observed& observed) const;
+  std::vector<api::Sentence> UntoldNodes(const api::Model& model, const ModelMemory& memory,
+                                         const rollout::Observed& observed) const;
   void Send(const api::Key& key, const plan::SendModel& send, const std::string& fleet);
   std::vector<plan::NodeHolds> HoldsOf(const ModelMemory& memory, const std::set<std::string>& recipients) const;
   void ReportProblems(const api::Model& model, const std::string& conflict, const std::optional<Refusal>& refusal,

@@ -26,6 +26,42 @@ TEST_F(ReconcilerTest, ReportsFromBeforeTheDeletionOfAModelAreNotAboutItsSuccess
   EXPECT_EQ(StatusOf("m").stable_version, 1);
 }
 
+// The FleetBook takes a report some milliseconds after the registry has it.
+TEST_F(ReconcilerTest, AModelTakesTheNewestReportOfANodeAlsoBeforeTheFleetDoes) {
+  nodes_.Attach("default.cpu-0", {{"m", 1}});
+  ApplyModel("m");
+  Settle();
+  ASSERT_TRUE(disk_->Delete(ModelKey("m"), disk_->Get(ModelKey("m"))->metadata.uid));
+  Settle({ModelKey("m")});
+  nodes_.Attach("default.cpu-0", {});
+  nodes_.Confirm("default.cpu-0");
+  ASSERT_TRUE(nodes_.views.at("default.cpu-0").sent->removed.empty());
+  ApplyModel("m");
+  ASSERT_TRUE(reconciler_->Reconcile(ModelKey("m")));
+  EXPECT_EQ(StatusOf("m").stable_version, 0) << "the report in the FleetBook is about the deleted Model";
+}
+
+TEST_F(ReconcilerTest, AModelIsNotReadyBeforeTheNodesOfANewControllerHaveItsState) {
+  nodes_.confirms = false;
+  nodes_.Attach("default.cpu-0", {{"m", 1}});
+  ApplyModel("m");
+  Settle();
+  const auto ready = [&] {
+    const auto conditions = StatusOf("m").conditions;
+    const auto found = *std::ranges::find(conditions, "Ready", &api::Condition::type);
+    return found.status + " " + found.reason;
+  };
+  ASSERT_EQ(StatusOf("m").stable_version, 1);
+  EXPECT_EQ(ready(), "False Routing");
+  Restart();
+  nodes_.Attach("default.cpu-0", {{"m", 1}});
+  Settle({kFleetKey, ModelKey("m")});
+  EXPECT_EQ(ready(), "False Routing") << "the node has not confirmed what this controller sent";
+  nodes_.Confirm("default.cpu-0");
+  Settle();
+  EXPECT_EQ(ready(), "True Serving");
+}
+
 class DetailsOfAModel : public ReconcilerTest {
  protected:
   static constexpr const char* kNode = "default.cpu-0";

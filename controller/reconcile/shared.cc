@@ -82,7 +82,7 @@ void Shared::ReadNodes(const std::string& fleet, FleetMemory& memory, const std:
   for (const nodes::ViewPtr& view : changes.reported) {
     evidence.Take(fleet, view->hello.node(), view->hello.incarnation(), *view->report);
   }
-  if (!changes.reported.empty()) QueueAll(memory.awaiting_routing);
+  if (!changes.reported.empty() || !changes.nodes.empty()) QueueAll(memory.awaiting_routing);
   for (const std::string& node : changes.nodes) AwaitDecisions(memory, node);
   if (const auto until = memory.book.grace_until()) {
     deps.queue(api::FleetKey(fleet), std::max(Duration(0), *until - deps.timer.Now()) + Duration(1));

@@ -69,10 +69,10 @@ struct Options {
   Duration evidence_unwritten_max = std::chrono::minutes(5);  // Must be at least evidence_unwritten_min.
 };
 
-// A decision whose status is not written to the store yet. This is allowed in three cases. (1) The early phases of a
-// first rollout: a controller that restarts and continues from the stored status reaches them again. (2) New evidence
-// of a step that does not change the decision: without it, a restarted controller only has less evidence. (3) New
-// details, which a restarted controller sees again.
+// A decision whose status is not written to the store yet. This is allowed in three cases. (1) The phases of a
+// first rollout until its nodes route requests by it: a controller that restarts and continues from the stored status
+// reaches them again. (2) New evidence of a step that does not change the decision: without it, a restarted controller
+// only has less evidence. (3) New details, which a restarted controller sees again.
 struct Unwritten {
   std::string uid;
   int64_t generation = 0;
@@ -131,7 +131,7 @@ struct FleetMemory {
   std::map<std::string, std::set<api::Key>> models{};   // Key: served name. Includes refused Models.
   std::set<api::Key> placed_by_nodes{};                 // Models whose placement depends on which nodes exist.
   std::map<std::string, std::set<api::Key>> of_node{};  // Key: node. Value: the Models whose state it receives.
-  std::set<api::Key> awaiting_routing{};                // Models that a report may show to be routed as decided.
+  std::set<api::Key> awaiting_routing{};                // Models that wait until nodes route requests by them.
   // Key: node. Value: the Models that must be decided before the node gets its snapshot. The node would unload a Model
   // that its snapshot lacks.
   std::map<std::string, std::set<api::Key>> undecided{};

@@ -323,7 +323,7 @@ def test_a_real_server_accepts_imported_objects(cluster, words):
 
 
 @pytest.mark.parametrize(("kind", "only_kubectl", "only_longshore"), [
-    ("models", ["CANDIDATE", "WEIGHT", "AGE"], ["NOTE"]), ("servingfleets", ["AGE"], [])])
+    ("models", ["CANDIDATE", "WEIGHT", "WHY", "AGE"], ["NOTE"]), ("servingfleets", ["AGE"], [])])
 def test_get_shows_the_columns_of_kubectl(cluster, kind, only_kubectl, only_longshore):
     longshore(cluster, "apply", "-f", "-", stdin=FLEET + "---" + MODEL)
     by_kubectl = cluster.kubectl("get", kind, "--all-namespaces").splitlines()[0].split()

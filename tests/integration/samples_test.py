@@ -29,7 +29,8 @@ class Samples(unittest.TestCase):
 
     def test_the_example_of_the_help_is_accepted(self):
         self.assertEqual(self.apply(write_example(self.dir)).splitlines(),
-                         ["ServingFleet default/cpu created", "Model default/digits created"])
+                         ["ServingFleet default/cpu created", "Model default/digits created",
+                          "no controller is running: this has no effect until one runs"])
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 
 #include "controller/api/sentences.h"
 #include "controller/decide/rollout/phases.h"
+#include "controller/decide/rollout/routing.h"
 
 namespace longshore::rollout {
 namespace {
@@ -29,6 +30,7 @@ TimePoint MissingSince(const Draft& draft) {
   const auto last = std::ranges::find(status.conditions, "Reconciling", &api::Condition::type);
   if (status.observed_fleet != draft.observed().fleet_seen) return draft.now();
   if (last == status.conditions.end() || last->reason == kNodesLate) return ended;
+  if (last->reason == kRouting) return draft.now();
   return last->status == "True" ? std::max(ended, last->last_transition) : draft.now();
 }
 

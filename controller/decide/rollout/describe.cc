@@ -7,6 +7,8 @@
 #include "controller/decide/rollout/golden_set.h"
 #include "controller/decide/rollout/pairs.h"
 #include "controller/decide/rollout/phases.h"
+#include "controller/decide/rollout/rollout.h"
+#include "controller/decide/rollout/routing.h"
 #include "controller/decide/rollout/warm.h"
 
 namespace longshore::rollout {
@@ -84,8 +86,6 @@ void SetCondition(Draft& draft, const std::string& type, const std::string& valu
   api::SetCondition(draft.status().conditions, {type, value, reason, message, draft.generation(), draft.now()});
 }
 
-constexpr const char* kNotRouted = "; nodes do not route requests to it yet";
-
 // Counts the nodes that the fleet should have, like the status of the fleet.
 std::string ReadyCount(const Draft& draft, int64_t version) {
   const int wanted = draft.WantedNodes();
@@ -93,20 +93,8 @@ std::string ReadyCount(const Draft& draft, int64_t version) {
                      wanted);
 }
 
-const api::Condition* ConditionBefore(const Draft& draft, const std::string& type) {
-  const auto& conditions = draft.before().conditions;
-  const auto found = std::ranges::find(conditions, type, &api::Condition::type);
-  return found == conditions.end() ? nullptr : &*found;
-}
-
-// Whether a version has answered until now.
-bool WasReady(const Draft& draft) {
-  const api::Condition* ready = ConditionBefore(draft, "Ready");
-  return ready != nullptr ? ready->status == "True" : draft.before().stable_version != 0;
-}
-
-// Whether all nodes route requests by this decision. They are told of a change after its status is stored.
-bool IsRouted(const Draft& draft) { return draft.KeepsRoutes() && draft.observed().untold.empty(); }
+// Whether nodes are awaited that do not route requests yet as this decision wants.
+bool AwaitsRouting(const Draft& draft) { return RoutingIsLateIn(draft) > Duration(0); }
 
 std::string FailedText(const api::FailedVersion& failed) {
   return fmt::format("version {} failed: {}", failed.version, failed.message);
@@ -136,8 +124,9 @@ void DescribeReady(Draft& draft) {
     const std::string& unreachable = draft.observed().unreachable;
     if (!unreachable.empty())
       return SetCondition(draft, "Ready", "False", "NotReachable", fmt::format("{}; {}", message, unreachable));
-    if (WasReady(draft) || IsRouted(draft)) return SetCondition(draft, "Ready", "True", "Serving", message);
-    return SetCondition(draft, "Ready", "False", kRouting, message + kNotRouted);
+    if (WasReady(draft.before()) || !AwaitsRouting(draft))
+      return SetCondition(draft, "Ready", "True", "Serving", message);
+    return SetCondition(draft, "Ready", "False", kRouting, message + NotRoutedText(draft));
   }
   if (draft.NodesCount() == 0) return SetCondition(draft, "Ready", "False", "NoNodes", draft.WhyNoNodes());
   if (!draft.Target()) {
@@ -204,11 +193,10 @@ void DescribeReconciling(Draft& draft) {
     return SetCondition(draft, "Reconciling", is_late ? "False" : "True", is_late ? kNodesLate : "Loading", why);
   }
   const bool under_way = IsUnderWay(draft.rollout().phase);
-  const api::Condition* reconciling = ConditionBefore(draft, "Reconciling");
-  const bool is_settled = reconciling != nullptr && reconciling->status == "False" && draft.KeepsRoutes();
-  if (!under_way && draft.status().stable_version != 0 && !is_settled && !IsRouted(draft)) {
+  const bool is_settled = !MustBeRouted(draft.before()) && draft.KeepsRoutes();
+  if (!under_way && draft.status().stable_version != 0 && !is_settled && AwaitsRouting(draft)) {
     return SetCondition(draft, "Reconciling", "True", kRouting,
-                        ReadyCount(draft, draft.status().stable_version) + kNotRouted);
+                        ReadyCount(draft, draft.status().stable_version) + NotRoutedText(draft));
   }
   SetCondition(draft, "Reconciling", under_way ? "True" : "False", std::string(RolloutPhaseName(draft.rollout().phase)),
                why);

@@ -127,6 +127,7 @@ TEST(Describe, SaysOfAModelWithoutNodesWhatIsMissing) {
 TEST(Describe, AFleetThatDoesNotExistIsAMistakeAfterAWhile) {
   api::Model model = LoadingVersion2();
   model.status.rollout = {};
+  model.status.observed_generation = model.metadata.generation;
   Observed observed;
   observed.no_fleet = "ServingFleet vision/cpu does not exist";
   observed.fleet = MakeNodeNames({});

@@ -16,7 +16,7 @@ class Draft {
   const api::Rollout& policy() const { return model_.spec.rollout; }
   const Observed& observed() const { return observed_; }
   const api::ModelStatus& before() const { return model_.status; }
-  // Whether nothing has changed that the routes of requests depend on.
+  // Whether the decision leaves the stable version, the phase and the observed generation as they were.
   bool KeepsRoutes() const;
   int64_t generation() const { return model_.metadata.generation; }
   const std::string& uid() const { return model_.metadata.uid; }

@@ -9,7 +9,7 @@
 namespace longshore::rollout {
 namespace {
 
-struct Problem {
+struct PairProblem {
   std::string reason;
   std::string message;
 };
@@ -27,7 +27,7 @@ std::string BudgetField(const Draft& draft) {
   return IsWithoutWeight(draft.status().rollout.phase) ? "rollout.shadow.budget" : "rollout.analysis.pairs.budget";
 }
 
-std::optional<Problem> WithoutPairs(const Draft& draft) {
+std::optional<PairProblem> WithoutPairs(const Draft& draft) {
   const analysis::DropsSincePair drops = analysis::DropsSincePairIn(draft.status().rollout.analysis);
   if (drops.last - drops.since < kWithoutPairsMax || draft.now() - drops.last > kDropsAgeMax ||
       drops.dropped.total() < kDropsMin)
@@ -35,16 +35,17 @@ std::optional<Problem> WithoutPairs(const Draft& draft) {
   const std::string none =
       fmt::format("no sampled request became a pair since {}, mostly because ", api::FormatTime(drops.since));
   if (drops.dropped.budget > drops.dropped.busy + drops.dropped.queue) {
-    return Problem{"BudgetSpent", none + fmt::format("the share of the run slots for pairs was used up: raise {}",
-                                                     BudgetField(draft))};
+    return PairProblem{"BudgetSpent", none + fmt::format("the share of the run slots for pairs was used up: raise {}",
+                                                         BudgetField(draft))};
   }
-  return Problem{"NeverIdle", none +
-                                  "no run slot was idle for a second, or too many pairs waited for one: add nodes, or "
-                                  "wait for a time with fewer requests, or end "
-                                  "the phase or the step with `longshore promote`"};
+  return PairProblem{"NeverIdle",
+                     none +
+                         "no run slot was idle for a second, or too many pairs waited for one: add nodes, or "
+                         "wait for a time with fewer requests, or end "
+                         "the phase or the step with `longshore promote`"};
 }
 
-std::optional<Problem> OneRunSlot(const Draft& draft) {
+std::optional<PairProblem> OneRunSlot(const Draft& draft) {
   const api::RolloutStatus& rollout = draft.status().rollout;
   const auto is_ready = [](const NodeSeen& node, int64_t version) {
     const auto seen = node.versions.find(version);
@@ -56,7 +57,7 @@ std::optional<Problem> OneRunSlot(const Draft& draft) {
     if (has_both && node->run_slots == 1) nodes.push_back({node->name, ""});
   }
   if (nodes.empty()) return std::nullopt;
-  return Problem{
+  return PairProblem{
       "OneRunSlot",
       fmt::format("these nodes execute one run at a time, so a request that arrives during a run of a pair waits until "
                   "that run has ended: raise engine.concurrentRuns of the fleet if the nodes have more processors, or "
@@ -67,7 +68,7 @@ std::optional<Problem> OneRunSlot(const Draft& draft) {
 }  // namespace
 
 void DescribePairs(Draft& draft) {
-  std::optional<Problem> problem;
+  std::optional<PairProblem> problem;
   if (MakesPairs(draft)) problem = WithoutPairs(draft);
   if (MakesPairs(draft) && !problem && IsWithoutWeight(draft.status().rollout.phase)) problem = OneRunSlot(draft);
   draft.SetProblemCondition("PairsHaveRoom", problem ? problem->reason : "", problem ? problem->message : "");

@@ -86,8 +86,6 @@ void CheckDeadline(Draft& draft, const std::string& waiting_for);
 // The reason of the condition Reconciling if nodes have been without the stable version for so long that they are not
 // awaited any more.
 inline constexpr const char* kNodesLate = "NodesLate";
-// The reason while nodes do not route requests by the decision yet.
-inline constexpr const char* kRouting = "Routing";
 // The time until the nodes that should have the stable version and are without it are not awaited any more; nullopt if
 // no node is awaited: all that can have it have it, or a rollout is under way. 0: they are late. They get
 // rollout.progressDeadline after a rollout has ended, the fleet has changed, or the first of them has lost the version.

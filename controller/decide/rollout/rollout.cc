@@ -7,6 +7,7 @@
 #include "controller/decide/rollout/draft.h"
 #include "controller/decide/rollout/golden_set.h"
 #include "controller/decide/rollout/phases.h"
+#include "controller/decide/rollout/routing.h"
 #include "controller/decide/rollout/warm.h"
 
 namespace longshore::rollout {
@@ -89,6 +90,16 @@ void Advance(Draft& draft) {
   }
 }
 
+std::optional<Duration> Sooner(std::optional<Duration> a, std::optional<Duration> b) {
+  if (!a || !b) return a ? a : b;
+  return std::min(*a, *b);
+}
+
+// A moment after `left`, if that is in the future.
+std::optional<Duration> After(std::optional<Duration> left) {
+  return left > Duration(0) ? std::optional(*left + Duration(1)) : std::nullopt;
+}
+
 // When to decide again. Nodes report their own changes, but new evidence and the passing of time require periodic
 // decisions.
 std::optional<Duration> CheckAgainIn(Draft& draft) {
@@ -105,8 +116,7 @@ std::optional<Duration> CheckAgainIn(Draft& draft) {
     return std::max(kDecideInterval, left + Duration(1));
   }
   if (WhyNone(draft).empty()) return Duration(0);
-  const auto late = MissingNodesAreLateIn(draft);
-  return late > Duration(0) ? std::optional(*late + Duration(1)) : std::nullopt;
+  return Sooner(After(MissingNodesAreLateIn(draft)), After(RoutingIsLateIn(draft)));
 }
 
 // The time until nodes may unload the warm version, or after that until they have to; nullopt if no version is warm.
@@ -116,13 +126,8 @@ std::optional<Duration> WarmEndsIn(const Draft& draft) {
   return (draft.now() < warm->needed_until ? warm->needed_until : warm->until) - draft.now();
 }
 
-std::optional<Duration> Sooner(std::optional<Duration> a, std::optional<Duration> b) {
-  if (!a || !b) return a ? a : b;
-  return std::min(*a, *b);
-}
-
-// Whether nodes do not route requests yet as the status says.
-bool AwaitsRouting(const api::ModelStatus& status) {
+// Whether a condition says that nodes do not route requests yet as the status says.
+bool SaysRouting(const api::ModelStatus& status) {
   return std::ranges::find(status.conditions, kRouting, &api::Condition::reason) != status.conditions.end();
 }
 
@@ -209,7 +214,7 @@ Decision Decide(const api::Model& model, const Observed& observed, TimePoint now
                     draft.rollout().weight_percent < before.weight_percent);
   decision.placement = PlacementOf(draft);
   decision.events = draft.events();
-  decision.awaits_routing = AwaitsRouting(draft.status());
+  decision.awaits_routing = SaysRouting(draft.status());
   const bool is_untold = decision.awaits_routing && !draft.KeepsRoutes();
   decision.check_again_in = draft.status().commands.empty() && !is_untold
                                 ? Sooner(Sooner(CheckAgainIn(draft), WarmEndsIn(draft)), CheckGoldenSetIn(draft))

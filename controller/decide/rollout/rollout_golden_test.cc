@@ -138,7 +138,8 @@ Observed ObservedFrom(const Json& json) {
   observed.fleet_seen = {Get<std::string>(fleet, "uid", ""), Get<int64_t>(fleet, "generation", 0),
                          Get(fleet, "nodes", 0)};
   observed.no_fleet = Get<std::string>(json, "noFleet", "");
-  for (const Json& node : Child(json, "untold")) observed.untold.push_back(node.get<std::string>());
+  for (const Json& node : Child(json, "untold"))
+    observed.untold.push_back({"node " + node.get<std::string>(), " has not confirmed it"});
   observed.fleet_trouble = Get<std::string>(json, "fleetTrouble", "");
   if (const Json& latest = Child(json, "latest"); !latest.is_null()) observed.latest_version = latest.get<int64_t>();
   for (const auto& [version, _] : Child(json, "filesChanged").items())

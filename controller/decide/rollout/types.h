@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/base/clock.h"
+#include "controller/api/sentences.h"
 #include "controller/api/types.h"
 #include "controller/decide/analysis/analysis.h"
 
@@ -104,8 +105,9 @@ struct Observed {
   std::vector<NodeSeen> nodes;
   // Whether nodes are left out of `nodes` because their newest report is about a deleted model of the same name.
   bool awaits_reports = false;
-  // Connected nodes that have not confirmed yet that they route requests by the newest state that they were sent.
-  std::vector<std::string> untold{};
+  // Why nodes do not route requests yet by what the status of before decided: "node a", " has not confirmed it". Empty
+  // if all do, or if it does not matter (MustBeRouted).
+  std::vector<api::Sentence> untold{};
   // All nodes of the fleet that are not draining, whether or not they report the model. Shared by all models, because
   // in a large fleet most nodes do not report a given model. nullptr stands for the nodes in `nodes`.
   std::shared_ptr<const NodeNames> fleet;
