@@ -81,8 +81,9 @@ class Host : public testing::Test {
     return Run(options);
   }
 
-  Outcome SetVersion(int64_t version) {
+  Outcome SetVersion(int64_t version, const std::string& manifests = "") {
     Options options;
+    options.manifests = manifests;
     options.verb = Verb::kSetVersion;
     options.name = "iris";
     options.version = version;
@@ -496,11 +497,23 @@ TEST_F(Host, SetVersionNamesRetryForAVersionThatHasFailedAndIsWantedAlready) {
   StartController(1);
   Serve(1);
   EXPECT_THAT(SetVersion(2).text, StartsWith("Model default/iris version 2 unchanged, also in "));
-  const store::Object object = controller_->Get(key_).value();
-  auto status = api::ModelStatusFromJson(object.status).value();
-  status.failed = {{2, "", object.metadata.generation, "Aborted", "", {}}};
-  ASSERT_TRUE(controller_->PutStatus(key_, object.metadata.uid, object.metadata.resource_version, api::ToJson(status)));
-  EXPECT_THAT(SetVersion(2).text, HasSubstr("version 2 has failed (Aborted); to try it again: longshore retry iris"));
+  const auto fail = [&](int64_t generation, const std::vector<std::string>& accepted) {
+    const store::Object object = controller_->Get(key_).value();
+    auto status = api::ModelStatusFromJson(object.status).value();
+    status.failed = {{2, "", generation, "Aborted", "", {}}};
+    status.accepted_commands = accepted;
+    ASSERT_TRUE(
+        controller_->PutStatus(key_, object.metadata.uid, object.metadata.resource_version, api::ToJson(status)));
+  };
+  const int64_t generation = controller_->Get(key_)->metadata.generation;
+  fail(generation, {"retry"});
+  EXPECT_THAT(SetVersion(2, "/m").text,
+              HasSubstr("version 2 has failed (Aborted); to try it again: longshore retry iris --manifests /m"));
+  fail(generation, {});
+  EXPECT_THAT(SetVersion(2).text, Not(HasSubstr("retry"))) << "the controller would refuse it";
+  fail(generation - 1, {"retry"});
+  EXPECT_THAT(SetVersion(2).text, Not(HasSubstr("retry"))) << "the manifest has changed since the failure";
+  fail(generation, {"retry"});
   EXPECT_THAT(SetVersion(1).text, Not(HasSubstr("retry")));
 }
 

@@ -11,6 +11,7 @@
 #include "controller/cli/input/source_check.h"
 #include "controller/cli/input/version_edit.h"
 #include "controller/cli/select.h"
+#include "controller/cli/text/offers.h"
 #include "controller/kube/api.h"
 #include "controller/store/document.h"
 #include "controller/store/local/manifest_files.h"
@@ -63,18 +64,23 @@ Status Patch(const kube::Cluster& cluster, const store::Object& object, int64_t 
   }
 }
 
-// "1 -> 2"; "2 unchanged" names `retry` if this version has failed, because then nothing happens.
-std::string ChangeText(const store::Object& object, const Json& before, int64_t version) {
-  if (before != Json(version)) return fmt::format("{} -> {}", before.is_null() ? "Latest" : before.dump(), version);
-  std::string text = fmt::format("{} unchanged", version);
+// Names `retry` for a version that has failed, if the controller would execute it: setting the version again changes
+// nothing. "" if there is nothing to name.
+std::string RetryText(const store::Object& object, int64_t version, const std::string& place) {
   const auto model = store::ToModel(object);
-  if (!model) return text;
+  if (!model || !text::IsAccepted(*model, "retry")) return "";
   for (const api::FailedVersion& failed : model->status.failed) {
-    if (failed.version == version)
-      return text + fmt::format("; version {} has failed ({}); to try it again: longshore retry {}", version,
-                                failed.reason, object.metadata.name);
+    if (failed.version != version || failed.generation != object.metadata.generation) continue;
+    return fmt::format("; version {} has failed ({}); to try it again: {}", version, failed.reason,
+                       text::CommandLine("retry", object.metadata, place));
   }
-  return text;
+  return "";
+}
+
+// "1 -> 2" or "2 unchanged".
+std::string ChangeText(const store::Object& object, const Json& before, int64_t version, const std::string& place) {
+  if (before == Json(version)) return fmt::format("{} unchanged", version) + RetryText(object, version, place);
+  return fmt::format("{} -> {}", before.is_null() ? "Latest" : before.dump(), version);
 }
 
 }  // namespace
@@ -104,7 +110,8 @@ Status SetVersion(const Options& options, const Place& place, std::ostream& out)
                       (place.manifests / edit->file.name).string(), options.version, api::ToString(key)));
     RETURN_IF_ERROR(applied);
   }
-  out << fmt::format("{} version {}{}{}\n", api::ToString(key), ChangeText(object, before, options.version),
+  out << fmt::format("{} version {}{}{}\n", api::ToString(key),
+                     ChangeText(object, before, options.version, ArgumentsFor(options, place)),
                      edit ? ", also in " + (place.manifests / edit->file.name).string() : "",
                      was_latest ? "; newer versions are no longer rolled out by themselves" : "");
   out << host::DisagreementsText(place.manifests, {{key, object}});
