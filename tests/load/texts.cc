@@ -44,22 +44,24 @@ constexpr double kRatesMin = 225;
 
 double Percent(double part, double whole) { return whole == 0 ? 0 : 100 * part / whole; }
 
-// The rates of the run. The number of arrivals of a Poisson process differs from its mean by more than three standard
-// deviations in only 0.3 % of the runs, so a greater lack is that of the generator.
+// The number of arrivals of a Poisson process differs from its mean by more than three standard deviations in only
+// 0.3 % of the runs, so a greater lack is that of the generator.
+std::string SlownessText(const RunResult& run) {
+  const double lacking = run.requests_asked - static_cast<double>(run.total.sent);
+  if (lacking <= 3 * std::sqrt(run.requests_asked) || lacking <= run.requests_asked / 100) return "";
+  return "warning: the generator was too slow to send all requests; its latencies may be too long\n";
+}
+
+// The rates of the run, or its counts if they are few.
 std::string RatesText(const RunResult& run) {
-  const auto sent = static_cast<double>(run.total.sent);
   if (run.requests_asked < kRatesMin)
     return fmt::format(
         "{:.1f} s: about {:.0f} requests asked for, which arrive at random times; {} sent, {} answered\n",
         Seconds(run.sending), run.requests_asked, run.total.sent, run.total.answered);
-  std::string text =
-      fmt::format("{:.1f} s: {} asked for, {} sent ({:.1f} %), {} answered\n", Seconds(run.sending),
-                  RateText(run.requests_asked, run.sending), RateText(sent, run.sending),
-                  Percent(sent, run.requests_asked), RateText(static_cast<double>(run.total.answered), run.sending));
-  const double lacking = run.requests_asked - sent;
-  if (lacking > 3 * std::sqrt(run.requests_asked) && lacking > run.requests_asked / 100)
-    text += "warning: the generator was too slow to send all requests; its latencies may be too long\n";
-  return text;
+  const auto sent = static_cast<double>(run.total.sent);
+  return fmt::format("{:.1f} s: {} asked for, {} sent ({:.1f} %), {} answered\n", Seconds(run.sending),
+                     RateText(run.requests_asked, run.sending), RateText(sent, run.sending),
+                     Percent(sent, run.requests_asked), RateText(static_cast<double>(run.total.answered), run.sending));
 }
 
 std::string RequestsText(const RunResult& run) {
@@ -194,8 +196,8 @@ Json ToJson(const RunResult& run) {
 
 std::string SummaryText(const RunResult& run) {
   const std::vector<std::pair<std::string, int64_t>> nodes(run.total.nodes.begin(), run.total.nodes.end());
-  return RatesText(run) + RequestsText(run) + LatenciesText(run.total.latency) + ErrorsText(run.total.errors) +
-         VersionsText(run.total) + AnswersText("node", nodes, run.total.answered);
+  return RatesText(run) + SlownessText(run) + RequestsText(run) + LatenciesText(run.total.latency) +
+         ErrorsText(run.total.errors) + VersionsText(run.total) + AnswersText("node", nodes, run.total.answered);
 }
 
 }  // namespace longshore::load

@@ -86,8 +86,8 @@ answers by node
 }
 
 TEST(Summary, WarnsOnlyIfTheGeneratorWasTooSlow) {
-  const auto text = [](int64_t sent) {
-    RunResult run{.sending = seconds(10), .requests_asked = 10'000, .total = {}};
+  const auto text = [](int64_t sent, double asked = 10'000) {
+    RunResult run{.sending = seconds(10), .requests_asked = asked, .total = {}};
     run.total.sent = sent;
     return SummaryText(run);
   };
@@ -95,6 +95,8 @@ TEST(Summary, WarnsOnlyIfTheGeneratorWasTooSlow) {
       "warning: the generator was too slow to send all requests; its latencies may be too long\n";
   EXPECT_NE(text(9'600).find("\n" + warning), std::string::npos);
   EXPECT_EQ(text(9'701).find(warning), std::string::npos) << "a Poisson process differs from its mean by that much";
+  EXPECT_NE(text(10, 200).find("\n" + warning), std::string::npos) << "also in a short run";
+  EXPECT_EQ(text(160, 200).find(warning), std::string::npos);
 }
 
 TEST(Summary, OfAShortRunHasCountsInsteadOfRates) {
