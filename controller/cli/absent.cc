@@ -55,7 +55,7 @@ std::string WhyUnwatched(const std::string& namespace_, const Place& place) {
   if (!place.cluster) return "";
   const SteadyClock timer;
   const auto api = kube::Api::Make(*place.cluster, {}, timer);
-  const auto unwatched = api ? watch::FindUnwatched(**api, namespace_) : std::nullopt;
+  const auto unwatched = api ? watch::FindUnwatched(**api, namespace_, SystemClock().Now()) : std::nullopt;
   return unwatched ? unwatched->why + ": " + unwatched->cure : "";
 }
 

@@ -70,18 +70,21 @@ TEST_F(Absent, StatusAndEventsNameTheNamespaceToo) {
   EXPECT_EQ(TextOf(options_), "Namespace defualt does not exist.\n");
 }
 
+constexpr const char* kHeld =
+    R"({"holderIdentity": "a_1", "leaseDurationSeconds": 15, "renewTime": "2200-01-01T00:00:00.000000Z"})";
+
 // With one Lease, whose holder watches these namespaces.
-http::Response AnswerWithLease(const http::Request& request, const std::string& namespaces) {
+http::Response AnswerWithLease(const http::Request& request, const std::string& namespaces,
+                               const std::string& spec = kHeld) {
   if (request.target.starts_with("/apis/coordination"))
     return {.body = R"({"items": [{"metadata": {"annotations": {"longshore.dev/watched-namespaces": ")" + namespaces +
-                    R"("}}, "spec": {}}]})"};
+                    R"("}}, "spec": )" + spec + "}]}"};
   return Answer(request);
 }
 
 TEST_F(Absent, AnAnswerWithoutObjectsSaysThatNoControllerWatchesTheNamespace) {
-  const auto text = [&](const std::string& namespaces) {
-    const FakeCluster cluster(
-        [namespaces](const http::Request& request) { return AnswerWithLease(request, namespaces); });
+  const auto text = [&](const std::string& namespaces, const std::string& spec = kHeld) {
+    const FakeCluster cluster([=](const http::Request& request) { return AnswerWithLease(request, namespaces, spec); });
     place_.cluster = cluster.cluster();
     options_.verb = Verb::kStatus;
     return TextOf(options_);
@@ -92,6 +95,10 @@ TEST_F(Absent, AnAnswerWithoutObjectsSaysThatNoControllerWatchesTheNamespace) {
       "is watched (longshore, vision), or add default to watchNamespaces of the chart\n");
   for (const char* watched : {"default", "a,default", "*", ""})
     EXPECT_THAT(text(watched), HasSubstr("Apply a manifest")) << watched;
+  const std::string expired =
+      R"({"holderIdentity": "a_1", "leaseDurationSeconds": 15, "renewTime": "2020-01-01T00:00:00.000000Z"})";
+  for (const std::string& spec : {std::string(R"({"holderIdentity": ""})"), expired})
+    EXPECT_THAT(text("longshore", spec), HasSubstr("Apply a manifest")) << "no controller runs there either: " << spec;
 }
 
 TEST_F(Absent, ApplyWarnsOfANamespaceThatNoControllerWatches) {

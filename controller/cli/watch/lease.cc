@@ -25,6 +25,15 @@ Result<std::vector<leader::LeaseSeen>> ReadLeases(kube::Api& api) {
   return leases;
 }
 
+// The namespaces that the holder watches; empty if it watches all, or if it is of a release that does not name them.
+std::set<std::string> NamespacesOf(const leader::LeaseSeen& lease) {
+  std::set<std::string> names;
+  if (lease.namespaces == leader::NamespacesText({})) return names;
+  std::istringstream list(lease.namespaces);
+  for (std::string name; std::getline(list, name, ',');) names.insert(name);
+  return names;
+}
+
 }  // namespace
 
 std::string LeaseOf(const std::vector<api::ServingFleet>& fleets) {
@@ -56,16 +65,18 @@ Result<std::string> PodThatLeads(const kube::Cluster& cluster, const std::string
   return pod;
 }
 
-std::optional<Unwatched> FindUnwatched(kube::Api& api, const std::string& namespace_) {
+std::optional<Unwatched> FindUnwatched(kube::Api& api, const std::string& namespace_, TimePoint now) {
   const auto leases = ReadLeases(api);
   if (!leases) return std::nullopt;
   std::set<std::string> watched;
   for (const leader::LeaseSeen& lease : *leases) {
-    if (lease.namespaces.empty() || lease.namespaces == leader::NamespacesText({})) return std::nullopt;
-    std::istringstream names(lease.namespaces);
-    for (std::string name; std::getline(names, name, ',');) watched.insert(name);
+    if (lease.holder.empty()) continue;  // The annotation is that of a controller that has ended.
+    std::set<std::string> names = NamespacesOf(lease);
+    if (names.empty() || names.contains(namespace_)) return std::nullopt;
+    // The holder of an expired Lease has crashed, unless two clocks differ.
+    if (now - lease.renewed_at < lease.duration) watched.merge(names);
   }
-  if (watched.empty() || watched.contains(namespace_)) return std::nullopt;
+  if (watched.empty()) return std::nullopt;
   return Unwatched{"no controller watches namespace " + namespace_,
                    fmt::format("use -n with one that is watched ({}), or add {} to watchNamespaces of the chart",
                                fmt::join(watched, ", "), namespace_)};

@@ -28,9 +28,9 @@ struct Unwatched {
   std::string why;   // "no controller watches namespace default", and
   std::string cure;  // what a person can do; both without full stop.
 };
-// Returns nullopt if a controller watches the namespace, or if this is not known, for example because the user may not
-// list the Leases of all namespaces.
-std::optional<Unwatched> FindUnwatched(kube::Api& api, const std::string& namespace_);
+// Returns nullopt if a controller watches the namespace, if none is running, or if this is not known, for example
+// because the user may not list the Leases of all namespaces.
+std::optional<Unwatched> FindUnwatched(kube::Api& api, const std::string& namespace_, TimePoint now);
 
 struct LeaseWatched {
   std::optional<leader::LeaseSeen> lease;  // nullopt if it does not exist.

@@ -199,7 +199,8 @@ class Cluster {
     }
     if (!lease_.name.empty()) {
       reads.push_back({"the controller's Lease", [this] { ReadLease(); }});
-      reads.push_back({"the Leases", [this] { unwatched_ = watch::FindUnwatched(api_, Namespace()); }});
+      reads.push_back(
+          {"the Leases", [this] { unwatched_ = watch::FindUnwatched(api_, Namespace(), examination_.clock.Now()); }});
       ca_ = &Ask("the certificate authority",
                  fmt::format("/api/v1/namespaces/{}/secrets/longshore-controller-ca", LeaseNamespace()), reads);
       controller_policies_ = &Ask("network policies", PoliciesOf(LeaseNamespace()), reads);
