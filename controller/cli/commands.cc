@@ -1,8 +1,6 @@
 #include "controller/cli/commands.h"
 
-#include <algorithm>
 #include <set>
-#include <string_view>
 
 #include "controller/api/format.h"
 #include "controller/api/parse.h"
@@ -27,26 +25,23 @@ Json ManagedFields(const kube::Cluster& cluster, const api::Key& key) {
   return document->value("metadata", Json::object()).value("managedFields", Json::array());
 }
 
-// Whether a fieldsV1 contains the path, for example "spec.slo.errorRate", or the list or the map that it is in: a list
-// is owned as a whole.
-bool Owns(const Json& fields, std::string_view path) {
+// Whether a fieldsV1 contains the field of these keys, or a map around it that is owned as a whole.
+bool Owns(const Json& fields, const std::vector<std::string>& keys) {
   const Json* here = &fields;
-  for (size_t begin = 0; begin < path.size();) {
-    const size_t end = std::min(path.find_first_of(".[", begin), path.size());
-    const auto found = here->find("f:" + std::string(path.substr(begin, end - begin)));
+  for (const std::string& key : keys) {
+    const auto found = here->find("f:" + key);
     if (found == here->end()) return false;
     here = &*found;
-    if (here->empty() || (end < path.size() && path[end] == '[')) return true;
-    begin = end + 1;
+    if (here->empty()) return true;
   }
   return true;
 }
 
-std::string OwnersOf(const Json& managed, const std::string& path) {
+std::string OwnersOf(const Json& managed, const std::vector<std::string>& keys) {
   std::set<std::string> owners;
   for (const Json& entry : managed) {
     if (!entry.is_object() || !entry.contains("fieldsV1") || !entry.at("fieldsV1").is_object()) continue;
-    if (Owns(entry.at("fieldsV1"), path)) owners.insert(entry.value("manager", "?"));
+    if (Owns(entry.at("fieldsV1"), keys)) owners.insert(entry.value("manager", "?"));
   }
   return owners.empty() ? "another manager" : fmt::format("{}", fmt::join(owners, ", "));
 }
@@ -96,7 +91,7 @@ std::string KeptText(const Place& place, const Applied& applied) {
       "removes it:\n",
       api::ToString(key));
   for (const text::Difference& field : kept) {
-    text += fmt::format("  {}: {}, set by {}\n", field.path, DumpJson(*field.after), OwnersOf(managed, field.path));
+    text += fmt::format("  {}: {}, set by {}\n", field.path, DumpJson(*field.after), OwnersOf(managed, field.keys));
   }
   return text;
 }

@@ -13,6 +13,7 @@
 #include "controller/cli/program.h"
 #include "controller/cli/select.h"
 #include "controller/cli/testing.h"
+#include "controller/cli/testing_cluster.h"
 
 namespace longshore::cli {
 namespace {
@@ -172,6 +173,25 @@ TEST_F(Commands, GetShowsReadableObjectsAndThenFailsNamingTheUnreadableOnes) {
   EXPECT_NE(out.str().find("digits"), std::string::npos) << out.str();
   ASSERT_FALSE(got);
   EXPECT_NE(got.error().message.find(damaged.string()), std::string::npos) << got.error().message;
+}
+
+// The manager of a field is found although its key contains dots.
+TEST(KeptFields, AreNamedWithTheirManagersAlsoIfTheirKeysContainDots) {
+  const FakeCluster cluster([](const http::Request&) {
+    return http::Response{.body = R"({"metadata": {"managedFields": [
+      {"manager": "vendor", "fieldsV1": {"f:spec": {"f:resources": {"f:limits": {"f:nvidia.com/gpu": {}}}}}},
+      {"manager": "other", "fieldsV1": {"f:spec": {"f:resources": {"f:limits": {"f:nvidia": {}}}}}}]}})"};
+  });
+  Place place;
+  place.cluster = cluster.cluster();
+  Applied applied;
+  applied.after.kind = api::kServingFleetKind;
+  applied.after.metadata.name = "gpu";
+  applied.wanted_spec = Json::object();
+  applied.after.spec = {{"resources", {{"limits", {{"nvidia.com/gpu", "1"}}}}}};
+  applied.before = applied.after;
+  EXPECT_NE(KeptText(place, applied).find(R"(limits["nvidia.com/gpu"]: "1", set by vendor)"), std::string::npos)
+      << KeptText(place, applied);
 }
 
 TEST(Place, LinesToCopyHaveTheArgumentsThatFindThePlaceAgain) {

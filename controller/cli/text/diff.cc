@@ -4,27 +4,38 @@
 
 #include <algorithm>
 #include <map>
-#include <utility>
 
 namespace longshore::cli::text {
 namespace {
 
-using Leaves = std::vector<std::pair<std::string, Json>>;
+// Where a value is in a document.
+struct FieldAt {
+  std::string path;
+  std::vector<std::string> keys;  // Difference::keys.
+  bool is_in_list = false;
+};
+struct Leaf {
+  FieldAt at;
+  Json value;
+};
+using Leaves = std::vector<Leaf>;
 
-// Appends `key` to `path`. Quotes a key that contains a dot or a bracket; keys of labels and annotations often contain
-// dots.
-std::string Below(const std::string& path, const std::string& key) {
-  if (path.empty()) return key;
-  return key.find_first_of(".[") == std::string::npos ? path + "." + key : fmt::format("{}[\"{}\"]", path, key);
+// Quotes a key that contains a dot or a bracket in the path; keys of labels and annotations often contain dots.
+FieldAt Below(FieldAt field, const std::string& key) {
+  const bool is_plain = key.find_first_of(".[") == std::string::npos;
+  field.path += is_plain ? "." + key : fmt::format("[\"{}\"]", key);
+  if (!field.is_in_list) field.keys.push_back(key);
+  return field;
 }
 
-void Flatten(const Json& value, const std::string& path, Leaves& leaves) {
+void Flatten(const Json& value, const FieldAt& field, Leaves& leaves) {
   if (value.is_object() && !value.empty()) {
-    for (const auto& [key, item] : value.items()) Flatten(item, Below(path, key), leaves);
+    for (const auto& [key, item] : value.items()) Flatten(item, Below(field, key), leaves);
   } else if (value.is_array() && !value.empty()) {
-    for (size_t i = 0; i < value.size(); ++i) Flatten(value[i], fmt::format("{}[{}]", path, i), leaves);
+    for (size_t i = 0; i < value.size(); ++i)
+      Flatten(value[i], {fmt::format("{}[{}]", field.path, i), field.keys, true}, leaves);
   } else {
-    leaves.emplace_back(path, value);
+    leaves.push_back({field, value});
   }
 }
 
@@ -33,9 +44,9 @@ Leaves LeavesOf(const Json& document) {
   if (document.is_null()) return leaves;
   const Json metadata = document.value("metadata", Json::object());
   for (const char* key : {"labels", "annotations"}) {
-    if (metadata.contains(key)) Flatten(metadata.at(key), fmt::format("metadata.{}", key), leaves);
+    if (metadata.contains(key)) Flatten(metadata.at(key), Below({"metadata", {"metadata"}}, key), leaves);
   }
-  Flatten(document.value("spec", Json::object()), "spec", leaves);
+  Flatten(document.value("spec", Json::object()), {"spec", {"spec"}}, leaves);
   return leaves;
 }
 
@@ -45,19 +56,20 @@ std::string Shown(const Json& value) { return DumpJson(value); }
 
 std::vector<Difference> Differences(const Json& before, const Json& after) {
   const Leaves was = LeavesOf(before);
-  std::map<std::string, Json> gone(was.begin(), was.end());
+  std::map<std::string, Json> gone;
+  for (const Leaf& leaf : was) gone.emplace(leaf.at.path, leaf.value);
   std::vector<Difference> differences;
-  for (auto& [path, value] : LeavesOf(after)) {
-    const auto found = gone.find(path);
+  for (const auto& [at, value] : LeavesOf(after)) {
+    const auto found = gone.find(at.path);
     if (found == gone.end()) {
-      differences.push_back({path, std::nullopt, value});
+      differences.push_back({at.path, at.keys, std::nullopt, value});
       continue;
     }
-    if (found->second != value) differences.push_back({path, found->second, value});
+    if (found->second != value) differences.push_back({at.path, at.keys, found->second, value});
     gone.erase(found);
   }
-  for (const auto& [path, value] : was) {
-    if (gone.contains(path)) differences.push_back({path, value, std::nullopt});
+  for (const auto& [at, value] : was) {
+    if (gone.contains(at.path)) differences.push_back({at.path, at.keys, value, std::nullopt});
   }
   return differences;
 }

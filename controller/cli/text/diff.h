@@ -12,6 +12,9 @@ namespace longshore::cli::text {
 // A field that only one side has, or whose values differ.
 struct Difference {
   std::string path;  // "spec.rollout.steps[1].weight".
+  // The keys of the maps that contain it, from the outside: up to the outermost list, which field managers own as a
+  // whole. {"spec", "rollout", "steps"} for the path above.
+  std::vector<std::string> keys;
   std::optional<Json> before;
   std::optional<Json> after;
 };

@@ -724,6 +724,8 @@ TEST(Diff, NamesEveryFieldThatIsAddedRemovedOrChanged) {
             "  ~ spec.steps[1].weight: 25 -> 30\n"
             "  + spec.new: {}\n"
             "  - spec.gone: \"x\"\n");
+  EXPECT_EQ(Differences(*before, *after)[0].keys, (std::vector<std::string>{"metadata", "labels", "a.b/c"}));
+  EXPECT_EQ(Differences(*before, *after)[1].keys, (std::vector<std::string>{"spec", "steps"})) << "up to the list";
   EXPECT_TRUE(Differences(*before, *before).empty());
   EXPECT_EQ(Differences(Json(), *after).size(), 6u) << "every field of a new object is a difference";
 }
