@@ -311,6 +311,17 @@ TEST(Samples, LinesOfAFileAreTexts) {
   EXPECT_EQ(MakeSamples(options).error().message, "--data and --texts are both set: name one file");
 }
 
+TEST(Samples, BothProtocolsSendTheBytesOfATextAlsoIfItIsNotValidUtf8) {
+  SampleOptions options;
+  options.texts = testing::TempDir() + "latin1.txt";
+  ASSERT_TRUE(WriteFileAtomically(options.texts, "good\r\ncaf\xe9\r\n"));
+  const Samples samples = MakeSamples(options).value();
+  EXPECT_EQ(samples.grpc[0].inputs().at("x").string_val(0), "good") << "without the line's end";
+  EXPECT_EQ(samples.rest_bodies[0], R"({"instances":["good"]})");
+  EXPECT_EQ(samples.grpc[1].inputs().at("x").string_val(0), "caf\xe9");
+  EXPECT_EQ(samples.rest_bodies[1], R"({"instances":[{"b64":"Y2Fm6Q=="}]})");
+}
+
 // The address of a name changes, for example when a fleet is created again.
 TEST(RestClient, ResolvesTheNameAgainAfterAConnectionFailed) {
   const Samples samples = MakeSamples({}).value();

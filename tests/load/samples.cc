@@ -5,6 +5,8 @@
 #include <span>
 #include <sstream>
 
+#include "common/base/base64.h"
+#include "common/base/text.h"
 #include "common/json/json.h"
 #include "common/os/file.h"
 
@@ -32,7 +34,10 @@ Result<std::vector<std::string>> ReadTexts(const SampleOptions& options, size_t 
   ASSIGN_OR_RETURN(const std::string text, ReadFile(options.texts));
   std::vector<std::string> lines;
   std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  for (std::string line; std::getline(stream, line);) {
+    if (line.ends_with('\r')) line.pop_back();
+    lines.push_back(line);
+  }
   if (lines.empty() || lines.size() % row_elements != 0) {
     return InvalidArgument("{} has {} lines, which is not a multiple of one request of {} texts",
                            options.texts.string(), lines.size(), row_elements);
@@ -40,10 +45,15 @@ Result<std::vector<std::string>> ReadTexts(const SampleOptions& options, size_t 
   return lines;
 }
 
+Json RestValue(float value) { return value; }
+
+// JSON has only valid UTF-8, so other bytes are sent in base64. A model gets the same bytes as over gRPC.
+Json RestValue(const std::string& text) { return ValidUtf8(text) == text ? Json(text) : Json{{"b64", ToBase64(text)}}; }
+
 // Returns the values as nested lists of this shape.
 template <typename Value>
 Json Nest(std::span<const Value> values, std::span<const int64_t> shape) {
-  if (shape.empty()) return values[0];
+  if (shape.empty()) return RestValue(values[0]);
   Json list = Json::array();
   const size_t step = values.size() / static_cast<size_t>(shape[0]);
   for (size_t i = 0; i < static_cast<size_t>(shape[0]); ++i) {
@@ -80,7 +90,7 @@ std::string MakeRest(const SampleOptions& options, std::span<const Value> row) {
   Json body;
   if (!options.signature.empty()) body["signature_name"] = options.signature;
   body["instances"] = Nest(row, options.shape);
-  return body.dump(-1, ' ', false, Json::error_handler_t::replace);  // A text may be no UTF-8.
+  return DumpJson(body);
 }
 
 template <typename Value>

@@ -17,8 +17,8 @@ struct SampleOptions {
   std::string input = "x";
   std::vector<int64_t> shape = {1};  // The shape of one request's input, including the batch dimension.
   Path data;                         // Little-endian float32 values of whole inputs; "": 64 small numbers.
-  Path texts;                        // Instead of numbers: whole inputs of texts, one text per line.
-  int64_t version = 0;               // The version that every request names; 0: requests name no version.
+  Path texts;           // Instead of numbers: whole inputs of texts, one per line, which ends in LF or CRLF.
+  int64_t version = 0;  // The version that every request names; 0: requests name no version.
 };
 
 inline constexpr size_t kSamplesMax = 100'000;
