@@ -242,7 +242,8 @@ Json ModelJson(const api::Model& model, const Snapshot& snapshot, TimePoint now)
   json["steps"] = StepsJson(model.spec.rollout);
   json["isUnderWay"] = is_under_way;
   json["waits"] = is_under_way ? text::WaitReason(model, now) : "";
-  json["verdict"] = text::VerdictText(model, now);
+  json["verdict"] = text::VerdictText(model);
+  json["numbersAt"] = api::FormatTime(text::TimeOfNumbers(model).value_or(TimePoint{}));
   const auto evidence = EvidenceOf(model, now);
   json["limits"] = {{"errorDifference", evidence ? Short(evidence->error_limit) : Json()},
                     {"runTimeRatio", evidence ? Short(evidence->ratio_limit) : Json()}};

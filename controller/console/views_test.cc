@@ -96,6 +96,16 @@ TEST(ConsoleViews, AModelShowsItsStepsItsSplitAndItsVerdict) {
   EXPECT_THAT(DumpJson(json), testing::Not(HasSubstr("secret"))) << "the state of the analysis is no number for people";
 }
 
+// Otherwise a page that shows nothing new would be sent again at each reading.
+TEST(ConsoleViews, AModelHasTheTimeOfItsNumbersAndNotTheirAge) {
+  api::Model model = InTheSecondStep();
+  EXPECT_EQ(ModelJson(model, {}, kNow)["numbersAt"], "");
+  model.status.rollout.evidence_used_at = kNow;
+  const Json json = ModelJson(model, {}, kNow);
+  EXPECT_EQ(json["numbersAt"], json["rollout"]["evidenceUsedAt"]);
+  EXPECT_EQ(ModelJson(model, {}, kNow + std::chrono::seconds(40))["verdict"], json["verdict"]);
+}
+
 TEST(ConsoleViews, AShadowIsComparedByItsPairsAndItsDriftIsTold) {
   api::Model model = InTheSecondStep();
   model.status.rollout.verdict.numbers = {{"pairs", 410},

@@ -253,6 +253,38 @@ def test_the_numbers_of_the_overview_lead_to_what_they_count(chromium, in_canary
         tab.page.click("a:text('1 failed')")
         tab.page.wait_for_selector("text=No Model matches the filter.")
         assert tab.page.is_visible("tr:has-text('typo.yaml')"), "a file with a mistake has failed, too"
+        tab.page.click("a:text('Show all states')")
+        tab.page.wait_for_selector("tr:has-text('default/ranking')")
+
+
+def test_the_numbers_of_the_overview_do_not_count_names(chromium, in_canary):
+    def change(path, data):
+        if path.endswith("/overview"):
+            data["models"][0]["name"] = "failed-before"
+
+    with Tab(chromium, in_canary) as tab:
+        tab.change_answers(change)
+        tab.open("overview")
+        tab.page.wait_for_selector("tr:has-text('failed-before')")
+        tab.page.click("a:text('1 failed')")
+        tab.page.wait_for_selector("text=No Model matches the filter.")
+
+
+def test_the_age_of_the_numbers_of_a_verdict_is_shown_unless_they_are_new(chromium, in_canary):
+    at = "2020-01-01T00:00:00Z"
+
+    def change(path, data):
+        if path.endswith(f"/{MODEL}"):
+            data["numbersAt"] = at
+
+    with Tab(chromium, in_canary) as tab:
+        tab.change_answers(change)
+        tab.open("model")
+        tab.page.wait_for_selector("text=The numbers were last updated")
+        at = "2100-01-01T00:00:00Z"
+        tab.open("model")
+        tab.page.wait_for_selector(".verdict")
+        assert not tab.page.is_visible("text=The numbers were last updated")
 
 
 def test_hostile_texts_are_only_texts(chromium, with_hostile_objects):

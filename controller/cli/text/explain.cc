@@ -74,7 +74,7 @@ const api::Condition* Find(const api::ModelStatus& status, std::string_view type
 }
 
 // "version 2 is ready" -> "Version 2 is ready."
-std::string Sentence(std::string text) {
+std::string CapitalizedSentence(std::string text) {
   if (text.empty()) return text;
   if (text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
   return text.ends_with('.') ? text : text + ".";
@@ -83,7 +83,7 @@ std::string Sentence(std::string text) {
 std::string ServesText(const api::Model& model, TimePoint now) {
   const api::ModelStatus& status = model.status;
   const api::Condition* ready = Find(status, "Ready");
-  const std::string readiness = ready == nullptr ? "" : Line(Sentence(ready->message));
+  const std::string readiness = ready == nullptr ? "" : Line(CapitalizedSentence(ready->message));
   // Why a first version is not loaded is said where the rollout or the failed version is explained.
   if (status.stable_version == 0)
     return Line("No version serves yet.") + (ready != nullptr && ready->reason == "NotLoaded" ? "" : readiness);
@@ -281,7 +281,7 @@ std::string RolloutText(const api::Model& model, TimePoint now) {
          (cause.empty() ? "" : Line("But " + cause + ".")) + Line(DeadlineSentence(model, now));
 }
 
-std::string VerdictText(const api::Model& model, TimePoint now) {
+std::string VerdictText(const api::Model& model) {
   const api::RolloutStatus& rollout = model.status.rollout;
   const api::Verdict& verdict = rollout.verdict;
   const bool is_compared = !verdict.result.empty() && verdict.reason != "NotStarted";
@@ -297,9 +297,12 @@ std::string VerdictText(const api::Model& model, TimePoint now) {
   std::string text = verdict.result;
   if (!verdict.reason.empty()) text += " (" + verdict.reason + ")";
   if (!verdict.message.empty()) text += ": " + verdict.message;
+  return Line(text) + OutlookText(model);
+}
+
+std::string DatedVerdictText(const api::Model& model, TimePoint now) {
   const std::string age = AgeOfNumbers(model, now);
-  return Line(text) + OutlookText(model) +
-         Line(age.empty() ? "" : fmt::format("The numbers were last updated {} ago.", age));
+  return VerdictText(model) + Line(age.empty() ? "" : fmt::format("The numbers were last updated {} ago.", age));
 }
 
 std::string WaitReason(const api::Model& model, TimePoint now) {
@@ -328,7 +331,7 @@ std::string ExplainModel(const api::Model& model, TimePoint now, const std::stri
                     PairsText(rollout) + worst_pairs +
                         TextIfFalse(model.status, "PairsHaveRoom", "  Pairs have too little room ({1}): {0}\n")) +
             Section("The outputs", OutputsText(rollout));
-  text += Section("The verdict", VerdictText(model, now));
+  text += Section("The verdict", DatedVerdictText(model, now));
   text += Section("The golden set", GoldenSetText(model, place));
   text += Section("What you can do now", OffersText(model, place, now));
   return text;

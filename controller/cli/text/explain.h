@@ -17,9 +17,10 @@ std::string Section(const std::string& title, const std::string& body);
 // rollout under way, they say how the last one ended.
 std::string RolloutText(const api::Model& model, TimePoint now);
 
-// Returns the verdict of the rollout, what would change it, and how old the numbers are unless they are new, as
-// indented lines; "" without a verdict.
-std::string VerdictText(const api::Model& model, TimePoint now);
+// Returns the verdict of the rollout and what would change it, as indented lines; "" without a verdict.
+std::string VerdictText(const api::Model& model);
+// Returns VerdictText, and how old its numbers are unless they are new.
+std::string DatedVerdictText(const api::Model& model, TimePoint now);
 
 // What the rollout in progress waits for.
 std::string WaitReason(const api::Model& model, TimePoint now);

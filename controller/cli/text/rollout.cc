@@ -140,7 +140,8 @@ std::string RolloutView(const api::Model& model, TimePoint now, const std::strin
          RolloutText(model, now) + Section("Steps", is_judged ? StepsText(model) : "") +
          Section("Requests", SplitText(model)) + Section("Nodes", NodesText(model)) +
          Section("What was compared", ComparedText(model) + IntervalsText(model)) +
-         Section("The verdict", VerdictText(model, now)) + Section("Events, the newest first", EventsText(model, now)) +
+         Section("The verdict", DatedVerdictText(model, now)) +
+         Section("Events, the newest first", EventsText(model, now)) +
          Section("What you can do now", OffersText(model, place, now));
 }
 

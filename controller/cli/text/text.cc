@@ -164,11 +164,17 @@ std::string CauseOf(const api::Model& model) {
   return is_under_way && reconciling != nullptr && reconciling->status == "True" ? reconciling->message : "";
 }
 
+std::optional<TimePoint> TimeOfNumbers(const api::Model& model) {
+  const api::RolloutStatus& rollout = model.status.rollout;
+  const bool is_judged = !rollout.verdict.result.empty() && rollout.verdict.reason != "NotStarted";
+  if (!IsUnderWay(rollout.phase) || !is_judged || rollout.evidence_used_at == TimePoint{}) return std::nullopt;
+  return rollout.evidence_used_at;
+}
+
 std::string AgeOfNumbers(const api::Model& model, TimePoint now) {
   constexpr Duration kNew = std::chrono::seconds(5);
-  const api::RolloutStatus& rollout = model.status.rollout;
-  const bool has_numbers = IsUnderWay(rollout.phase) && rollout.evidence_used_at != TimePoint{};
-  return has_numbers && now - rollout.evidence_used_at >= kNew ? Age(rollout.evidence_used_at, now) : "";
+  const std::optional<TimePoint> at = TimeOfNumbers(model);
+  return at && now - *at >= kNew ? Age(*at, now) : "";
 }
 
 std::string WhyNothingServes(const api::Model& model) {

@@ -3,6 +3,7 @@
 // Pure: the time is an argument, so the same object always gives the same text (tests/golden/cli).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,10 @@ std::string DescribeFleet(const api::ServingFleet& fleet, TimePoint now);
 // they report nothing.
 std::string CauseOf(const api::Model& model);
 
-// The age of the numbers of the rollout that is under way; "" if they are new. On a cluster the controller writes them
-// only now and then, unless it decides something.
+// When the numbers of the verdict were last updated; nullopt unless a rollout is under way that has been judged. On a
+// cluster the controller writes them only now and then, unless it decides something.
+std::optional<TimePoint> TimeOfNumbers(const api::Model& model);
+// The age of these numbers; "" if they are new.
 std::string AgeOfNumbers(const api::Model& model, TimePoint now);
 
 // Why no version answers requests, for example because the fleet does not exist; "" if one does.

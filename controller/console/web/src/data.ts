@@ -105,6 +105,7 @@ export interface Model extends ModelRow, Answer {
   isUnderWay: boolean;
   waits: string;
   verdict: string; // Sentences, one per line.
+  numbersAt: string; // When the numbers of the verdict were last updated; "" unless a rollout is judged.
   compared: Compared[];
   comparedNote: string; // What is to be said about the table of `compared`; "": nothing.
   limits: { errorDifference: number | null; runTimeRatio: number | null };

@@ -73,12 +73,25 @@ function Sentences({ text }: { text: string }) {
   );
 }
 
+const NEW_MS = 5000;
+
+// On a cluster the controller writes the numbers only now and then, unless it decides something.
+function AgeOfNumbers({ at }: { at: string }) {
+  if (!at || Date.now() - Date.parse(at) < NEW_MS) return null;
+  return (
+    <p>
+      The numbers were last updated <Ago at={at} />.
+    </p>
+  );
+}
+
 function Verdict({ model }: { model: Model }) {
   const [first] = model.verdict.trim().split(/[ :]/);
   if (!first) return <p class="empty">There is no verdict yet.</p>;
   return (
     <div class={`verdict verdict-${first}`}>
       <Sentences text={model.verdict} />
+      <AgeOfNumbers at={model.numbersAt} />
     </div>
   );
 }

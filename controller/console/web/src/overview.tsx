@@ -42,7 +42,7 @@ function Summary({ overview }: { overview: Overview }) {
     <>
       <p class="summary counts">
         {counts.map(([standing, text]) => (
-          <a key={standing} href={filterPath(standing)}>
+          <a key={standing} href={pathOf({ words: "", state: standing })}>
             {text}
           </a>
         ))}
@@ -54,27 +54,50 @@ function Summary({ overview }: { overview: Overview }) {
 
 const ROWS_MAX = 200;
 
-function filterPath(filter: string): string {
-  return filter ? `/?filter=${encodeURIComponent(filter)}` : "/";
+interface Filter {
+  words: string; // Which a row has in its name or state.
+  state: string; // Which a row has; "": any.
+}
+
+function pathOf({ words, state }: Filter): string {
+  const query = new URLSearchParams();
+  if (words) query.set("filter", words);
+  if (state) query.set("state", state);
+  return query.size > 0 ? `/?${query}` : "/";
 }
 
 // The filter is a part of the URL, so that a link to the filtered list can be shared.
-function useFilter(): [string, (filter: string) => void] {
-  const [filter, setFilter] = useState(new URLSearchParams(location.search).get("filter") ?? "");
-  const change = (next: string) => {
-    history.replaceState(null, "", filterPath(next));
+function useFilter(): [Filter, (words: string) => void] {
+  const query = new URLSearchParams(location.search);
+  const [filter, setFilter] = useState<Filter>({ words: query.get("filter") ?? "", state: query.get("state") ?? "" });
+  const change = (words: string) => {
+    const next = { ...filter, words };
+    history.replaceState(null, "", pathOf(next));
     setFilter(next);
   };
   return [filter, change];
 }
 
-// `texts`: what of a row the words of the filter are looked for in.
-function matching<Row>(rows: Row[] | undefined, filter: string, texts: (row: Row) => string): Row[] {
-  const words = filter.toLowerCase().split(/\s+/);
-  return (rows ?? []).filter((row) => words.every((word) => texts(row).toLowerCase().includes(word)));
+function matching<Row>(rows: Row[] | undefined, filter: Filter, nameOf: (row: Row) => string, stateOf: (row: Row) => string): Row[] {
+  const words = filter.words.toLowerCase().split(/\s+/);
+  const matches = (row: Row) => {
+    const text = `${nameOf(row)} ${stateOf(row)}`.toLowerCase();
+    return (!filter.state || stateOf(row) === filter.state) && words.every((word) => text.includes(word));
+  };
+  return (rows ?? []).filter(matches);
 }
 
-const textsOf = (row: Named & { standing: string }) => `${row.namespace}/${row.name} ${row.standing}`;
+const nameOf = (row: Named) => `${row.namespace}/${row.name}`;
+const standingOf = (row: { standing: Standing }) => row.standing;
+
+function StateShown({ filter }: { filter: Filter }) {
+  if (!filter.state) return null;
+  return (
+    <p class="note">
+      Only those that are {filter.state} are shown. <a href={pathOf({ ...filter, state: "" })}>Show all states</a>
+    </p>
+  );
+}
 
 // How many rows there are, if not all are shown.
 function Rest({ shown, all }: { shown: number; all: number }) {
@@ -86,9 +109,9 @@ export function OverviewPage() {
   const [filter, setFilter] = useFilter();
   const overview = reading.data;
   useNotifications(overview?.models);
-  const models = matching(overview?.models, filter, textsOf).slice(0, ROWS_MAX);
-  const fleets = matching(overview?.fleets, filter, textsOf).slice(0, ROWS_MAX);
-  const manifests = matching(overview?.manifests, filter, (row) => `${row.file} ${row.state}`);
+  const models = matching(overview?.models, filter, nameOf, standingOf).slice(0, ROWS_MAX);
+  const fleets = matching(overview?.fleets, filter, nameOf, standingOf).slice(0, ROWS_MAX);
+  const manifests = matching(overview?.manifests, filter, (row) => row.file, (row) => row.state);
   return (
     <Frame title="Overview" reading={reading}>
       {overview && (
@@ -96,9 +119,10 @@ export function OverviewPage() {
           <Summary overview={overview} />
           <p>
             <label>
-              Filter by name or state <input type="search" value={filter} onInput={(event) => setFilter(event.currentTarget.value)} />
+              Filter by name or state <input type="search" value={filter.words} onInput={(event) => setFilter(event.currentTarget.value)} />
             </label>
           </p>
+          <StateShown filter={filter} />
           <Section title="Models">
             <ModelsTable hasFleets models={models} empty={overview.models.length > 0 ? "No Model matches the filter." : `There are no Models. ${APPLY}`} />
             <Rest shown={models.length} all={overview.models.length} />
