@@ -130,7 +130,8 @@ std::string NotProvenMessage(const Seen& seen, const api::ModelSpec& spec, const
                          : "; there is too little evidence to tell how much longer the proof takes");
 }
 
-// Names no time: without new requests the message is not written again, and would soon be wrong.
+// Does not name the time since the step began: without new requests the message is not written again, so the time would
+// stand still. The forecast is that of the last request, "at this traffic".
 std::string TooFewMessage(const Seen& seen, const api::ModelSpec& spec, const StepFacts& step) {
   const int64_t required = spec.rollout.requests_min;
   std::string message = fmt::format("the candidate has had {} of the {} {} that this {} requires; so far, {}",
