@@ -184,8 +184,8 @@ to that version: it skips the steps, but not the rehearsal and the golden set. T
 While a rollout is under way, undo ends it, as abort does. If a version was rolled back by itself, the one before serves
 still: an undo would leave that one, so on a terminal longshore asks before.
 
-The version that is left counts as failed, with the reason Undone: it is not rolled out again until its files or the
-manifest change, or until `longshore retry`. A second undo does not go forward to it again, unless --to names it.
+The version that is left counts as failed, with the reason Undone: it is not rolled out again until the manifest
+changes, or until `longshore retry`. A second undo does not go forward to it again, unless --to names it.
 
   longshore undo digits                 return to the version that served before
   longshore undo digits --to 4          return to version 4, which served at some time before

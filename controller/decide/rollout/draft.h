@@ -75,8 +75,8 @@ class Draft {
   static constexpr size_t kNodesNamedMax = 3;
   std::optional<SourceProblem> FindSourceProblem() const;
 
-  // Returns nullptr if the version may be tried: it has not failed, its files or the generation have changed since, or
-  // it failed for lack of memory and there may be enough now (see HasMoreRoom).
+  // Returns nullptr if the version may be tried: it has not failed, the generation or its files have changed since (the
+  // files count unless a person ended its rollout), or it lacked memory and there may be enough now (see HasMoreRoom).
   const api::FailedVersion* FailureOf(int64_t version) const;
   // Whether the files of the version have changed since it failed.
   bool HasOtherFiles(const api::FailedVersion& failed) const;
@@ -85,7 +85,7 @@ class Draft {
   std::vector<std::string> NodesThatAwaitMemory() const;
   // Whether the version is placed because a label names it.
   bool IsLabelled(int64_t version) const;
-  // Marks the version as failed: it is not tried again in this generation unless its files change.
+  // Marks the version as failed. FailureOf decides when it may be tried again.
   void Remember(int64_t version, const std::string& reason, const std::string& message);
   void Forget(int64_t version);
 
