@@ -59,8 +59,8 @@ Result<kube::Cluster> ClusterOf(const Options& options) {
   if (pod) return pod;
   if (const char* named = std::getenv("KUBECONFIG"); named != nullptr && *named != '\0')
     return NotFound(
-        "{} does not exist, which the variable KUBECONFIG names; for a controller on this host, use "
-        "--manifests=DIR with its directory of manifests",
+        "the variable KUBECONFIG names {}, which does not exist; for a controller on this host, use --manifests=DIR "
+        "with its directory of manifests",
         named);
   return FailedPrecondition(
       "no cluster and no directory of manifests is configured: use --manifests=DIR with the directory of the "

@@ -14,7 +14,8 @@ TEST(Place, NamesTheMissingFileOfKubeconfig) {
   const auto cluster = ClusterOf({});
   unsetenv("KUBECONFIG");
   ASSERT_FALSE(cluster);
-  EXPECT_THAT(cluster.error().message, testing::StartsWith(missing + " does not exist, which the variable KUBECONFIG"));
+  EXPECT_THAT(cluster.error().message,
+              testing::StartsWith("the variable KUBECONFIG names " + missing + ", which does not exist"));
   EXPECT_EQ(cluster.error().code, Code::kNotFound);
 }
 

@@ -41,8 +41,8 @@ class Server {
   // not be called from a stream.
   virtual void Drain(milliseconds grace) = 0;
   // Makes a Drain that is running or begins later ask each client at a random moment within this time, also if its
-  // connection has not reached its maximum age. 0: at once. Of several times
-  // the shortest one holds.
+  // connection has not reached its maximum age. 0: at once. If this function is called several times, the
+  // shortest of the times counts.
   virtual void EndConnectionsWithin(milliseconds spread) = 0;
 };
 

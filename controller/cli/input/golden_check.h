@@ -7,8 +7,8 @@
 
 namespace longshore::cli::input {
 
-// Returns why every version would score 0 by the metric `top1`, by the first record of the golden set; "" if it need
-// not, or if the record cannot be read, which the rehearsal on a node reports.
+// Reads the first record of the golden set. Returns why its known answer would score 0 by the metric `top1`, whatever a
+// version answers; "" if it could score, or if the record cannot be read, which the rehearsal on a node reports.
 std::string WhyTop1ScoresZero(const Path& golden_set);
 
 }  // namespace longshore::cli::input

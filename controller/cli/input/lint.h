@@ -35,13 +35,13 @@ struct LintOptions {
   std::optional<HostObjects> host{};  // The host for which the files are; nullopt if none is known.
 };
 
-// Goes on after a problem. Two Models with one served name on one fleet are a problem, and a note says that a file
-// defines fleets, but not that of a Model. kCheck: a file:// source must be a folder of versions on this host, with the
-// wanted version the versions of its labels and the golden set. A folder whose parent is not on this host either is a
-// folder of another host, for example of a node of a cluster. kCheck also compares the Models with the objects of the
-// host, where a fleet that does not exist is a problem, and finds fleets with the same port, which is a problem if a
-// source is a folder or the host is known, else a note. It does neither if a file has a folder of another host or a
-// field that only fleets in a cluster have: there each fleet has its own addresses.
+// Goes on after a problem. Two Models with one served name on one fleet are a problem. If the files define fleets, but
+// not the fleet of a Model, that is a note. kCheck: a file:// source must be a folder of versions on this host, which
+// has the wanted version, the versions of the labels, and the golden set. A folder whose parent is not on this host
+// either is a folder of another host, for example of a node of a cluster. kCheck also compares the Models with the
+// objects of the host, where a fleet that does not exist is a problem, and finds fleets with the same port, which is a
+// problem if a source is a folder or the host is known, else a note. It does neither if a file has a folder of another
+// host or a field that only fleets in a cluster have: there each fleet has its own addresses.
 Checked Lint(const std::vector<File>& files, const LintOptions& options);
 
 }  // namespace longshore::cli::input
