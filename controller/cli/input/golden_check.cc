@@ -45,8 +45,8 @@ std::string WhyTop1ScoresZero(const Path& golden_set) {
   if (!record || !record->has_predict_log()) return "";
   const auto& outputs = record->predict_log().response().outputs();
   if (std::ranges::any_of(outputs, [](const auto& output) { return HasScores(output.second); })) return "";
-  return "top1 compares a float output with more than one column, which the known answers of " + golden_set.string() +
-         " do not have, so each version would score 0: use `metric: tolerance`";
+  return "top1 compares a float output with more than one column, which the first known answer of " +
+         golden_set.string() + " does not have, so no version could score with it: use `metric: tolerance`";
 }
 
 }  // namespace longshore::cli::input

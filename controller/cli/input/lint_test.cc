@@ -86,8 +86,8 @@ TEST_F(LintTest, FindsAGoldenSetThatTheMetricCannotJudge) {
   };
   const std::string why =
       "m.yaml:10: spec.validation.goldenSet.metric: top1 compares a float output with more than one "
-      "column, which the known answers of " +
-      (dir_ / "m/g.tfrecord").string() + " do not have, so each version would score 0: use `metric: tolerance`";
+      "column, which the first known answer of " +
+      (dir_ / "m/g.tfrecord").string() + " does not have, so no version could score with it: use `metric: tolerance`";
   EXPECT_THAT(problems(GoldenSet(tensorflow::DT_STRING, {1, 3})), ElementsAre(why));
   EXPECT_THAT(problems(GoldenSet(tensorflow::DT_FLOAT, {3, 1})), ElementsAre(why));
   EXPECT_THAT(problems(GoldenSet(tensorflow::DT_FLOAT, {1, 3})), IsEmpty());
