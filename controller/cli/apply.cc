@@ -95,16 +95,19 @@ std::string ServedNamesText(const std::vector<Applied>& applied, store::Store& s
   return text;
 }
 
-// One line for each label of an applied Model whose version is not in the Model's folder on this host.
-std::string LabelsText(const std::vector<Applied>& applied, const Place& place) {
+// One line for each label of an applied Model whose version is not in the Model's folder on this host, and for a golden
+// set that its metric cannot judge. Neither keeps a rollout from beginning.
+std::string SourcesText(const std::vector<Applied>& applied, const Place& place) {
   if (place.manifests.empty()) return "";
   std::string text;
   for (const Applied& one : applied) {
     if (one.after.kind != api::kModelKind) continue;
     const auto model = ToModel(one.after);
-    for (const input::FieldProblem& problem :
-         model ? input::LabelProblems(model->spec) : std::vector<input::FieldProblem>{})
-      text += fmt::format("Warning: {}: {}\n", api::ToString(store::KeyOf(one.after)), input::ToString(problem));
+    if (!model) continue;
+    for (const auto& problems : {input::LabelProblems(model->spec), input::MetricProblems(model->spec)}) {
+      for (const input::FieldProblem& problem : problems)
+        text += fmt::format("Warning: {}: {}\n", api::ToString(store::KeyOf(one.after)), input::ToString(problem));
+    }
   }
   return text;
 }
@@ -189,7 +192,7 @@ Status Apply(const Options& options, const Place& place, const Clock& clock, std
     out << api::ToString(store::KeyOf(one.after)) << " " << OutcomeOf(one) << (options.dry_run ? " (dry run)\n" : "\n")
         << KeptText(place, one);
   }
-  out << PortsText(applied, place) << ServedNamesText(applied, *place.store) << LabelsText(applied, place)
+  out << PortsText(applied, place) << ServedNamesText(applied, *place.store) << SourcesText(applied, place)
       << NamespacesText(applied, place);
   out << host::DisagreementsText(place.manifests, After(applied),
                                  options.dry_run ? host::ObjectsAre::kPlanned : host::ObjectsAre::kStored);

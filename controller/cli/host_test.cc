@@ -576,6 +576,12 @@ TEST_F(Host, AMissingVersionOrGoldenSetIsKnownBeforeTheRollout) {
   const std::string golden = manifest(1) + "  validation: {goldenSet: {path: none.tfrecord}}\n";
   EXPECT_THAT(RunFile(Verb::kApply, golden + fleet, true).text,
               HasSubstr("no rollout: spec.validation.goldenSet.path: " + (models / "none.tfrecord").string()));
+  // A record of a prediction without outputs, which has 2 bytes: its rollout begins, and the rehearsal fails.
+  const std::string record = std::string("\2\0\0\0\0\0\0\0", 8) + std::string(4, '\0') + std::string("\x32\0", 2);
+  ASSERT_TRUE(WriteFileAtomically(models / "none.tfrecord", record));
+  const std::string judged = RunFile(Verb::kApply, golden + fleet, true).text;
+  EXPECT_THAT(judged, HasSubstr("Warning: Model default/iris: spec.validation.goldenSet.metric: top1 compares"));
+  EXPECT_THAT(judged, HasSubstr("no version yet -> version 1"));
   Write("iris.yaml", manifest(1));
   StartController(1);
   Serve(1);

@@ -116,7 +116,7 @@ class Linter {
       return;
     }
     is_of_host_ = is_of_host_ || SourceFolder(spec.source_uri);
-    for (const auto& problems : {SourceProblems(spec), LabelProblems(spec)}) {
+    for (const auto& problems : {SourceProblems(spec), MetricProblems(spec), LabelProblems(spec)}) {
       for (const FieldProblem& problem : problems) checked_.problems.push_back(origin.At(problem.path) + problem.why);
     }
   }

@@ -76,12 +76,17 @@ std::vector<FieldProblem> SourceProblems(const api::ModelSpec& spec) {
   std::error_code error;
   if (spec.validation.golden_set.empty() || !std::filesystem::is_directory(folder, error)) return problems;
   const Path golden = folder / spec.validation.golden_set;
-  if (!std::filesystem::exists(golden, error)) {
+  if (!std::filesystem::exists(golden, error))
     problems.push_back({"spec.validation.goldenSet.path", golden.string() + " does not exist on this host"});
-  } else if (const std::string why = WhyTop1ScoresZero(golden); spec.validation.metric == "top1" && !why.empty()) {
-    problems.push_back({"spec.validation.goldenSet.metric", why});
-  }
   return problems;
+}
+
+std::vector<FieldProblem> MetricProblems(const api::ModelSpec& spec) {
+  const std::optional<Path> folder = SourceFolder(spec.source_uri);
+  if (!folder || spec.validation.golden_set.empty() || spec.validation.metric != "top1") return {};
+  const std::string why = WhyTop1ScoresZero(*folder / spec.validation.golden_set);
+  if (why.empty()) return {};
+  return {{"spec.validation.goldenSet.metric", why}};
 }
 
 std::vector<FieldProblem> LabelProblems(const api::ModelSpec& spec) {
