@@ -1,7 +1,9 @@
 // The commands on a host: what they print about its controller and its manifest files. The tests simulate the
 // controller: they hold its lock, read the manifests and write the statuses.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 
 #include <sstream>
 #include <thread>
@@ -456,6 +458,34 @@ TEST_F(Host, TwoCommandsAtOnceLeaveTheFileAndTheObjectEqual) {
     const auto version = place_.store->Get(key_)->spec.at("version").get<int64_t>();
     ASSERT_EQ(ReadFile(dir_ / "iris.yaml").value(), Manifest(version));
   }
+}
+
+// A pager may keep a command waiting that prints to it.
+TEST_F(Host, SetVersionDoesNotKeepOtherCommandsWaitingWhilePrinting) {
+  struct Printed : std::stringbuf {
+    explicit Printed(const Path& dir) : lock(::open((dir / ".longshore/edit.lock").c_str(), O_RDWR)) {}
+    std::streamsize xsputn(const char* text, std::streamsize size) override {
+      locked_by_others = locked_by_others || flock(lock.get(), LOCK_EX | LOCK_NB) != 0;
+      flock(lock.get(), LOCK_UN);
+      return std::stringbuf::xsputn(text, size);
+    }
+    process::Descriptor lock;
+    bool locked_by_others = false;
+  };
+  Write("iris.yaml", Manifest(1));
+  StartController(1);
+  Serve(1);
+  SetVersion(2);
+  Printed printed(dir_);
+  ASSERT_TRUE(printed.lock.valid());
+  std::ostream out(&printed);
+  Options options;
+  options.verb = Verb::kSetVersion;
+  options.name = "iris";
+  options.version = 3;
+  ASSERT_TRUE(cli::Run(options, place_, SystemClock(), out));
+  EXPECT_THAT(printed.str(), StartsWith("Model default/iris version 2 -> 3"));
+  EXPECT_FALSE(printed.locked_by_others);
 }
 
 TEST_F(Host, SetVersionSaysThatTheFileIsChangedIfTheObjectCannotBe) {

@@ -1,12 +1,13 @@
 #include "controller/cli/set_version.h"
 
+#include <iostream>
 #include <optional>
-#include <ostream>
 #include <thread>
 
 #include "common/base/doubled_wait.h"
 #include "controller/api/parse.h"
 #include "controller/cli/command/get_or_hint.h"
+#include "controller/cli/doctor/observe/reads.h"
 #include "controller/cli/host/disagreement.h"
 #include "controller/cli/input/source_check.h"
 #include "controller/cli/input/version_edit.h"
@@ -83,39 +84,61 @@ std::string ChangeText(const store::Object& object, const Json& before, int64_t 
   return fmt::format("{} -> {}", before.is_null() ? "Latest" : before.dump(), version);
 }
 
-}  // namespace
+// Takes the lock of LockForEdit. Says what is awaited if another command holds it for long.
+Result<process::Descriptor> Lock(const Path& manifests) {
+  std::optional<Result<process::Descriptor>> lock;
+  doctor::observe::RunAll({{"another command that changes an object of " + manifests.string(),
+                            [&] { lock = store::local::LockForEdit(manifests); }}},
+                          [](const std::string& what) { std::cerr << "still waiting for " << what << std::endl; });
+  return std::move(*lock);
+}
 
-Status SetVersion(const Options& options, const Place& place, std::ostream& out) {
+struct Change {
+  store::Object object;  // With the new version.
+  Json before;           // The version that it had; null for the latest.
+  std::optional<Edit> edit{};
+};
+
+// Changes the Model and its manifest file. On a host, no other command changes them at the same time.
+Result<Change> Set(const Options& options, const Place& place) {
   const api::Key key{api::kModelKind, options.namespace_, options.name};
   process::Descriptor lock;
   if (!place.manifests.empty()) {
-    ASSIGN_OR_RETURN(lock, store::local::LockForEdit(place.manifests));
+    ASSIGN_OR_RETURN(lock, Lock(place.manifests));
   }
   ASSIGN_OR_RETURN(store::Object object, command::GetOrHint(*place.store, key));
   ASSIGN_OR_RETURN(const std::optional<Edit> edit, EditFor(key, options.version, place));
   const Json before = object.spec.value("version", Json());
-  const bool was_latest = before.is_null();
   object.spec["version"] = options.version;
   object.spec.erase("versionPolicy");
-  ASSIGN_OR_RETURN(const api::ModelSpec spec, api::ModelSpecFromJson(object.spec, options.name, place.home));
+  RETURN_IF_ERROR(api::ModelSpecFromJson(object.spec, options.name, place.home));
   if (edit) RETURN_IF_ERROR(store::local::ReplaceText(place.manifests, edit->file, edit->text));
   if (place.cluster) {
     RETURN_IF_ERROR(Patch(*place.cluster, object, options.version));
-  } else {
-    const auto applied = place.store->Apply(object);
-    if (!applied && edit)
-      return Prefixed(
-          applied.error(),
-          fmt::format("{} says version {} now, and longshore-controller will apply it; {} could not be changed",
-                      (place.manifests / edit->file.name).string(), options.version, api::ToString(key)));
-    RETURN_IF_ERROR(applied);
+    return Change{std::move(object), before, edit};
   }
+  const auto applied = place.store->Apply(object);
+  if (!applied && edit)
+    return Prefixed(
+        applied.error(),
+        fmt::format("{} says version {} now, and longshore-controller will apply it; {} could not be changed",
+                    (place.manifests / edit->file.name).string(), options.version, api::ToString(key)));
+  RETURN_IF_ERROR(applied);
+  return Change{std::move(object), before, edit};
+}
+
+}  // namespace
+
+Status SetVersion(const Options& options, const Place& place, std::ostream& out) {
+  ASSIGN_OR_RETURN(const Change change, Set(options, place));
+  const api::Key key = store::KeyOf(change.object);
   out << fmt::format("{} version {}{}{}\n", api::ToString(key),
-                     ChangeText(object, before, options.version, ArgumentsFor(options, place)),
-                     edit ? ", also in " + (place.manifests / edit->file.name).string() : "",
-                     was_latest ? "; newer versions are no longer rolled out by themselves" : "");
-  out << host::DisagreementsText(place.manifests, {{key, object}});
+                     ChangeText(change.object, change.before, options.version, ArgumentsFor(options, place)),
+                     change.edit ? ", also in " + (place.manifests / change.edit->file.name).string() : "",
+                     change.before.is_null() ? "; newer versions are no longer rolled out by themselves" : "");
+  out << host::DisagreementsText(place.manifests, {{key, change.object}});
   if (place.cluster) return {};
+  ASSIGN_OR_RETURN(const api::ModelSpec spec, api::ModelSpecFromJson(change.object.spec, options.name, place.home));
   for (const input::FieldProblem& problem : input::SourceProblems(spec)) {
     if (problem.path == "spec.version") out << "but " << problem.why << "\n";
   }
