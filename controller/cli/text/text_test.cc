@@ -9,7 +9,6 @@
 #include "common/os/file.h"
 #include "controller/api/parse.h"
 #include "controller/cli/text/compared.h"
-#include "controller/cli/text/diff.h"
 #include "controller/cli/text/explain.h"
 #include "controller/cli/text/golden_run.h"
 #include "controller/cli/text/plan.h"
@@ -712,22 +711,6 @@ TEST(FleetsTable, ShowsWhyAFleetNeedsHelpAndWhichNodesLeave) {
   const std::string table = FleetsTable({fleet}, {.wide = true});
   EXPECT_THAT(table, HasSubstr("cpu-1: the disk is full"));
   EXPECT_THAT(table, HasSubstr("cpu-0 (draining),cpu-1 "));
-}
-
-TEST(Diff, NamesEveryFieldThatIsAddedRemovedOrChanged) {
-  const auto before = ParseJson(R"({"metadata": {"labels": {"a.b/c": "1"}, "uid": "u"}, "status": {"x": 1},
-    "spec": {"steps": [{"weight": 5.0}, {"weight": 25}], "gone": "x", "same": {"a": 1, "b": []}}})");
-  const auto after = ParseJson(R"({"metadata": {"labels": {"a.b/c": "2"}},
-    "spec": {"steps": [{"weight": 5}, {"weight": 30}], "same": {"b": [], "a": 1}, "new": {}}})");
-  EXPECT_EQ(DiffText(Differences(*before, *after)),
-            "  ~ metadata.labels[\"a.b/c\"]: \"1\" -> \"2\"\n"
-            "  ~ spec.steps[1].weight: 25 -> 30\n"
-            "  + spec.new: {}\n"
-            "  - spec.gone: \"x\"\n");
-  EXPECT_EQ(Differences(*before, *after)[0].keys, (std::vector<std::string>{"metadata", "labels", "a.b/c"}));
-  EXPECT_EQ(Differences(*before, *after)[1].keys, (std::vector<std::string>{"spec", "steps"})) << "up to the list";
-  EXPECT_TRUE(Differences(*before, *before).empty());
-  EXPECT_EQ(Differences(Json(), *after).size(), 6u) << "every field of a new object is a difference";
 }
 
 TEST(Age, UsesAUnitThatIsEasyToRead) {
