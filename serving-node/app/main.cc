@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "common/node_contract/drain.h"
 #include "common/os/allocator.h"
 #include "common/os/log.h"
 #include "common/os/log_file.h"
@@ -65,7 +66,7 @@ Status Serve(const flags::Flags& flags, const std::vector<std::string>& notes) {
     }
     node->Leave();
   }
-  spdlog::info("shutdown complete: all connections are closed");
+  spdlog::info("shutdown complete");
   // Only loads of models that no request needs may still be running. _Exit does not wait for them, and the system frees
   // all memory at once.
   std::_Exit(EXIT_SUCCESS);
@@ -95,6 +96,7 @@ int Main(const std::vector<std::string>& arguments) {
                                                     .model_base_path = Variable("MODEL_BASE_PATH"),
                                                     .tf_cpp_min_log_level = Variable("TF_CPP_MIN_LOG_LEVEL"),
                                                     .tf_cpp_max_vlog_level = Variable("TF_CPP_MAX_VLOG_LEVEL"),
+                                                    .drain_max_ms = Variable(node_contract::kDrainMaxVariable),
                                                     .otel = OtelVariables()});
   if (parsed && !parsed->print.empty()) {
     std::fputs(parsed->print.c_str(), stdout);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -24,6 +25,8 @@
 namespace longshore::app {
 namespace {
 
+constexpr std::chrono::milliseconds kFlushMax{1000};
+
 class ServingNode final : public Node {
  public:
   explicit ServingNode(const flags::Flags& flags)
@@ -31,6 +34,7 @@ class ServingNode final : public Node {
 
   ~ServingNode() override {
     if (drain_.joinable()) drain_.join();
+    if (flush_.joinable()) flush_.join();
     // The agent is stopped here because a callback on one of its own threads may release the last reference to it.
     if (const auto agent = GetAgent()) agent->Stop();
     SetAgent(nullptr);
@@ -64,8 +68,10 @@ class ServingNode final : public Node {
     connections_ = static_cast<int64_t>(client_listeners_->connections());
     if (leave_asked_) Leave();
     if (leaving_ && fleet_is_gone_.exchange(false)) client_listeners_->EndConnectionsAtOnce();
-    if (leaving_ && !left_ && std::chrono::steady_clock::now() >= leaves_by_) GiveUpDrain();
-    if (leaving_) return {};
+    if (leaving_) {
+      EndInTime();
+      return {};
+    }
     RETURN_IF_ERROR(OpenToPeers());
     const bool able = WhyUnable().empty();
     const bool opens = standalone_ ? standalone_->loads_ended() : able;
@@ -83,12 +89,9 @@ class ServingNode final : public Node {
     if (standalone_) standalone_->Leave();
     if (const auto agent = GetAgent()) agent->SetDraining();
     if (flags_.managed()) components_->router->SetLeaving();
-    if (drain_max_ms_ > 0)
-      leaves_by_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(drain_max_ms_.load());
-    drain_ = std::thread([this] {
-      Drain();
-      left_ = true;
-    });
+    if (flags_.drain_max_ms > 0)
+      drained_by_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(flags_.drain_max_ms);
+    drain_ = std::thread([this] { Drain(); });
   }
 
   bool open() const override { return client_listeners_->open(); }
@@ -213,7 +216,6 @@ class ServingNode final : public Node {
             .on_fleet =
                 [this](const control::FleetState& fleet) {
                   if (fleet.connection_age_max_ms() > 0) connection_age_max_ms_ = fleet.connection_age_max_ms();
-                  drain_max_ms_ = fleet.drain_max_ms();
                 },
             .peer_address = [this] { return peer_listener_->address(); },
             .identity = components_->identity.get(),
@@ -233,22 +235,36 @@ class ServingNode final : public Node {
 
   // The peer listener is drained last: peers forward requests to this node until they know that it shuts down.
   void Drain() {
-    client_listeners_->Drain(drain_max_ms_);
+    client_listeners_->Drain(flags_.drain_max_ms);
     peer_listener_->Drain();
+    if (drain_ended_.exchange(true)) return;
+    spdlog::info("all connections are closed");
     Flush();
   }
 
-  // The end of the process closes what is left, a little before it would be killed.
-  void GiveUpDrain() {
-    spdlog::warn("the time to drain has passed: closing {} connections of clients", client_listeners_->connections());
-    Flush();
+  // Makes the node end a little before it would be killed. The end of the process closes the connections that are left.
+  void EndInTime() {
+    const auto now = std::chrono::steady_clock::now();
+    if (left_ || !drained_by_ || now < *drained_by_) return;
+    if (!drain_ended_.exchange(true)) {
+      spdlog::warn("the time to drain has passed; connections of clients that are left: {}", connections_.load());
+      flush_ = std::thread([this] { Flush(); });
+    }
+    if (now < *drained_by_ + FlushMax()) return;
+    spdlog::warn("the time to write request logs, captured requests and traces has passed: some may be lost");
     left_ = true;
+  }
+
+  // Half of the time that a pod has for its end after a drain (controller/api/termination.h).
+  std::chrono::milliseconds FlushMax() const {
+    return std::min(kFlushMax, std::chrono::milliseconds(flags_.drain_max_ms / 6));
   }
 
   void Flush() {
     components_->request_log->Flush();
     if (components_->capture) components_->capture->Flush();
     components_->traces.Flush();
+    left_ = true;
   }
 
   // Returns why the models cannot answer; empty if they can.
@@ -285,11 +301,11 @@ class ServingNode final : public Node {
   const flags::Flags flags_;
   Security security_;                           // Set by Begin.
   std::atomic<int64_t> connection_age_max_ms_;  // From the fleet's state; until there is one, from the flags.
-  std::atomic<int64_t> drain_max_ms_ = 0;       // From the fleet's state. 0: a drain takes as long as it needs.
-  std::chrono::steady_clock::time_point leaves_by_ = std::chrono::steady_clock::time_point::max();
+  std::optional<std::chrono::steady_clock::time_point> drained_by_;  // Set by Leave, if a drain has a limit.
   std::atomic<bool> leave_asked_ = false;
   std::atomic<bool> fleet_is_gone_ = false;  // When the node leaves, it ends its connections at once.
   std::atomic<bool> leaving_ = false;
+  std::atomic<bool> drain_ended_ = false;  // Nothing was left, or the time has passed: whichever came first.
   std::atomic<bool> left_ = false;
   std::atomic<int64_t> connections_ = 0;
   std::mutex moves_mutex_;
@@ -304,6 +320,7 @@ class ServingNode final : public Node {
   std::unique_ptr<ClientListeners> client_listeners_;
   std::unique_ptr<frontend::AdminServer> admin_;
   std::thread drain_;
+  std::thread flush_;  // Runs if the time to drain has passed.
 };
 
 }  // namespace

@@ -44,6 +44,11 @@ class NodeTest : public testing::Test {
     flags_.peer_address = "unix:" + (dir_ / "a.sock").string();
     std::filesystem::create_directories(flags_.state_dir);
   }
+  // A client may take a second for each byte that it has sent of a REST body, and an hour for all of it in a drain.
+  void LetBodiesTakeLong() {
+    flags_.listeners.rest_bytes_per_second_min = 1;
+    flags_.listeners.rest_drain_timeout_ms = std::chrono::milliseconds(std::chrono::hours(1)).count();
+  }
   control::DesiredState Half(int64_t connection_age_max_ms = 0) const {
     control::DesiredState state;
     state.set_epoch(1);
@@ -78,7 +83,6 @@ class NodeTest : public testing::Test {
     return frontend::Fetch(node.sockets().rest_port, "POST", kPredict, kBody);
   }
   std::string Admin(const std::string& target) { return frontend::Fetch(node_->admin_port(), "GET", target); }
-  bool HasRunning() { return Admin("/debug/state").find("\"running\": 1") != std::string::npos; }
   bool IsReady() { return Admin("/readyz").starts_with("HTTP/1.1 200"); }
 
   Path dir_;

@@ -11,7 +11,7 @@ import time
 import grpc
 from tensorflow_serving.apis import predict_pb2
 
-from harness import MODELS
+from harness import MODELS, WAIT_MAX_S
 
 NODES = 4
 PREDICT = "/tensorflow.serving.PredictionService/Predict"
@@ -34,7 +34,7 @@ class GrpcClient:
 
     def ask(self):
         """Returns the name of the node that answers."""
-        _, call = self.predict.with_call(self.request, timeout=20)
+        _, call = self.predict.with_call(self.request, timeout=WAIT_MAX_S)
         return dict(call.initial_metadata())["x-longshore-node"]
 
     def close(self):
@@ -46,7 +46,8 @@ class RestClient:
     BODY = json.dumps({"instances": [2.0]})
 
     def __init__(self, installation):
-        self.connection = http.client.HTTPConnection(installation.fleet_status()["restAddress"], timeout=20)
+        self.connection = http.client.HTTPConnection(installation.fleet_status()["restAddress"], timeout=WAIT_MAX_S)
+        self.asked_to_leave_by = set()  # Names of the nodes whose answers said "Connection: close".
 
     def ask(self):
         # http.client connects again by itself after an answer with "Connection: close".
@@ -58,7 +59,10 @@ class RestClient:
             raise
         body = answer.read()
         assert answer.status == 200, body
-        return answer.headers["x-longshore-node"]
+        node = answer.headers["x-longshore-node"]
+        if answer.will_close:
+            self.asked_to_leave_by.add(node)
+        return node
 
     def close(self):
         self.connection.close()
@@ -71,7 +75,9 @@ class Load:
         self.answers = []  # (time, seconds, node); append is atomic.
         self.errors = []
         self.ending = threading.Event()
-        self.threads = [threading.Thread(target=self.run, args=(kind(installation),)) for _ in range(count)]
+        self.kind = kind
+        self.clients = [kind(installation) for _ in range(count)]
+        self.threads = [threading.Thread(target=self.run, args=(client,)) for client in self.clients]
 
     def run(self, client):
         while not self.ending.is_set():

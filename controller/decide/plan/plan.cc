@@ -12,7 +12,6 @@
 #include "common/node_contract/homes.h"
 #include "common/node_contract/state_digest.h"
 #include "controller/api/format.h"
-#include "controller/api/termination.h"
 #include "controller/api/units.h"
 #include "controller/decide/analysis/analysis.h"
 
@@ -269,8 +268,6 @@ control::FleetState BuildFleetState(const api::ServingFleet& fleet, std::vector<
   state.set_concurrent_runs_max(fleet.spec.concurrent_runs_max);
   state.set_connection_age_max_ms(Milliseconds(fleet.spec.connection_age_max));
   state.set_simulated_run_ms(Milliseconds(fleet.spec.simulated_run));
-  const bool has_pods = !fleet.status.selector.empty();
-  if (has_pods) state.set_drain_max_ms(api::TerminationOf(fleet.spec.pods).drain_max.count());
   // If reports decide the number of nodes, nodes report often: a missing report must not look like an idle node.
   const bool scales_by_reports = fleet.spec.autoscaling && fleet.spec.autoscaling->prometheus_url.empty();
   state.set_report_again_ms(scales_by_reports ? kReportAgainSoonMs : kReportAgainMs);

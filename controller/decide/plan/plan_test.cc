@@ -363,16 +363,5 @@ TEST(Plan, PeersAreOrderedByName) {
   EXPECT_EQ(state.connection_age_max_ms(), 30000);
 }
 
-TEST(Plan, ANodeOfAPodMayDrainUntilShortlyBeforeItIsKilled) {
-  api::ServingFleet fleet;
-  EXPECT_EQ(BuildFleetState(fleet, {}).drain_max_ms(), 0) << "nothing kills a node of a host";
-  fleet.status.selector = "app=longshore";
-  EXPECT_EQ(BuildFleetState(fleet, {}).drain_max_ms(), 55000) << "60 s, less 3 s before the drain and 2 s after it";
-  fleet.spec.pods.termination_grace_period = std::chrono::seconds(8);
-  EXPECT_EQ(BuildFleetState(fleet, {}).drain_max_ms(), 3750);
-  fleet.spec.pods.termination_grace_period = std::chrono::seconds(1);
-  EXPECT_EQ(BuildFleetState(fleet, {}).drain_max_ms(), 750);
-}
-
 }  // namespace
 }  // namespace longshore::plan

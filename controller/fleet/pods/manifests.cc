@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/base/sha256.h"
+#include "common/node_contract/drain.h"
 #include "controller/api/format.h"
 #include "controller/api/termination.h"
 #include "controller/api/units.h"
@@ -113,12 +114,19 @@ Json FromPod(const char* name, const char* field) {
   return {{"name", name}, {"valueFrom", {{"fieldRef", {{"fieldPath", field}}}}}};
 }
 
+Json VariablesOf(const api::Termination& termination) {
+  const Json drain_max = {{"name", node_contract::kDrainMaxVariable},
+                          {"value", std::to_string(termination.drain_max.count())}};
+  return {FromPod("POD_NAME", "metadata.name"), FromPod("POD_IP", "status.podIP"), drain_max};
+}
+
 Json ContainerOf(const api::ServingFleet& fleet, const PodSettings& settings, Json mounts) {
   const api::Pods& pods = fleet.spec.pods;
+  const api::Termination termination = api::TerminationOf(pods);
   Json container = {{"name", "node"},
                     {"image", fleet.status.image},
                     {"args", ArgumentsOf(fleet, settings)},
-                    {"env", {FromPod("POD_NAME", "metadata.name"), FromPod("POD_IP", "status.podIP")}},
+                    {"env", VariablesOf(termination)},
                     {"ports",
                      {{{"name", "grpc"}, {"containerPort", kGrpcPort}},
                       {{"name", "rest"}, {"containerPort", kRestPort}},
@@ -132,7 +140,7 @@ Json ContainerOf(const api::ServingFleet& fleet, const PodSettings& settings, Js
                      {{"allowPrivilegeEscalation", false},
                       {"readOnlyRootFilesystem", true},
                       {"capabilities", {{"drop", Json::array({"ALL"})}}}}}};
-  if (const int64_t seconds = api::TerminationOf(pods).before_drain.count(); seconds > 0)
+  if (const int64_t seconds = termination.before_drain.count(); seconds > 0)
     container["lifecycle"]["preStop"]["sleep"]["seconds"] = seconds;
   if (!pods.limits.empty()) container["resources"]["limits"] = pods.limits;
   if (!pods.requests.empty()) container["resources"]["requests"] = pods.requests;

@@ -27,8 +27,9 @@ inline constexpr const char* kManager = "longshore-controller";
 // it.
 inline constexpr const char* kInputsAnnotation = "longshore.dev/inputs";
 inline constexpr const char* kFormAnnotation = "longshore.dev/form";
-// Version of the code that makes pod templates. Increment it if the same inputs now give another template. A Deployment
-// with the same inputs and another form is not changed, so that a new controller version restarts no nodes.
+// Version of the code that makes pod templates. Increment it if the same inputs give another template than in the last
+// release. A Deployment with the same inputs and another form is not changed, so that a new controller version restarts
+// no nodes.
 inline constexpr const char* kForm = "3";
 
 inline constexpr int kGrpcPort = 8500;

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 
 #include "common/command_line/mistakes.h"
+#include "common/node_contract/drain.h"
 #include "serving-node/app/flags/refused_flags.h"
 
 namespace longshore::app::flags {
@@ -286,6 +288,17 @@ std::string LogLevelOf(const Environment& environment) {
   return level == 1 ? "warning" : level == 2 ? "error" : "off";
 }
 
+Status ReadDrainMax(const std::string& text, Flags& flags) {
+  constexpr int64_t kMax = std::chrono::milliseconds(std::chrono::days(1)).count();
+  if (text.empty()) return {};
+  int64_t& value = flags.drain_max_ms;
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, value);
+  if (read.ec == std::errc() && read.ptr == end && value > 0 && value <= kMax) return {};
+  return InvalidArgument("{}: \"{}\" is not a number of milliseconds from 1 to {}", node_contract::kDrainMaxVariable,
+                         text, kMax);
+}
+
 void ReadEnvironment(const Environment& environment, const CLI::App& app, Flags& flags) {
   if (flags.managed()) return;
   if (!environment.model_name.empty() && app.count("--model_name") == 0) flags.model_name = environment.model_name;
@@ -350,6 +363,7 @@ Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const 
   }
   if (flags.node.empty()) flags.node = HostName();
   ReadEnvironment(environment, app, flags);
+  RETURN_IF_ERROR(ReadDrainMax(environment.drain_max_ms, flags));
   flags.traces.ReadEnvironment(environment.otel, app);
   ResolvePorts(app, flags);
   ResolveParallelism(flags);

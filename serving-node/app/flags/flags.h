@@ -69,7 +69,8 @@ struct Flags {
   int64_t simulated_run_ms = 0;
   int64_t connection_age_max_ms = 10000;
   LimitFlags limits;
-  std::string node;  // The name of this node. Default: the name of the host.
+  std::string node;          // The name of this node. Default: the name of the host.
+  int64_t drain_max_ms = 0;  // Not a flag: common/node_contract/drain.h. 0: a drain takes as long as it needs.
   // Flags of Longshore, for a managed node.
   std::string controller;
   Path controller_ca_file;
@@ -101,6 +102,7 @@ struct Environment {
   std::string model_base_path;
   std::string tf_cpp_min_log_level = {};
   std::string tf_cpp_max_vlog_level = {};
+  std::string drain_max_ms = {};                 // common/node_contract/drain.h.
   std::map<std::string, std::string> otel = {};  // Those of TraceFlags::Variables that are set.
 };
 
@@ -108,7 +110,7 @@ struct Environment {
 // Serving that requests an unsupported feature, and otherwise InvalidArgument. The environment supplies defaults:
 // --model_name=$MODEL_NAME, --model_base_path=$MODEL_BASE_PATH/$MODEL_NAME, and a --log_level from
 // $TF_CPP_MIN_LOG_LEVEL (0: info, 1: warning, 2: error, from 3 on: off) and $TF_CPP_MAX_VLOG_LEVEL (from 1 on: debug,
-// if the former is 0). A managed node ignores these. The variables of OpenTelemetry count for every node.
+// if the former is 0). A managed node ignores these. The variables of OpenTelemetry and of drains count for every node.
 Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const Environment& environment = {});
 
 // The version of this program, for example "0.1.0".

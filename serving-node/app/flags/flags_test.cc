@@ -65,6 +65,21 @@ TEST(Flags, PutTheArchiveCacheIntoTheStateDirectoryByDefault) {
   EXPECT_EQ(said.sources.Options(said.state_dir).request.ca_file, "/ca");
 }
 
+TEST(Flags, TakeTheTimeToDrainFromTheEnvironment) {
+  const auto parse = [](const std::string& text) {
+    Environment environment{.model_name = "", .model_base_path = ""};
+    environment.drain_max_ms = text;
+    return ParseFlags({"--controller=unix:/c", "--fleet=ns/f", "--state_dir=/s"}, environment);
+  };
+  EXPECT_EQ(parse("")->flags.drain_max_ms, 0);
+  EXPECT_EQ(parse("55000")->flags.drain_max_ms, 55000);
+  for (const char* wrong : {"0", "-1", "1s", "x", "86400001", "99999999999999999999"}) {
+    const auto parsed = parse(wrong);
+    ASSERT_FALSE(parsed) << wrong;
+    EXPECT_THAT(parsed.error().message, HasSubstr(fmt::format("LONGSHORE_DRAIN_MAX_MS: \"{}\"", wrong)));
+  }
+}
+
 TEST(Flags, AcceptUnsupportedFlagsWithValuesThatChangeNothing) {
   EXPECT_EQ(Parse({"--model_base_path=/m", "--use_alts_credentials=false", "--skip_initialize_tpu",
                    "--remove_unused_fields_from_bundle_metagraph=true"})
