@@ -48,6 +48,12 @@ Outcome CheckAgainIn(const api::ServingFleet& fleet, const Result<fleet::Address
   return std::min(kMetricsInterval, progress.check_again_in.value_or(kMetricsInterval));
 }
 
+Json WithoutReplicas(const api::ServingFleetSpec& spec) {
+  Json rest = api::ToJson(spec);
+  rest.erase("replicas");
+  return rest;
+}
+
 // Removes the nodes that have begun to stop, or have stopped.
 void ForgetStopped(const std::vector<fleet::NodeInfo>& node_infos, std::set<std::string>& released) {
   std::erase_if(released, [&](const std::string& name) {
@@ -104,7 +110,7 @@ Result<Reconciliation> FleetReconciler::ReconcileFleet(const api::Key& key, Flee
   seen.wanted = replicas;
   seen.progress = progress;
   const api::ObservedFleet observed{wanted.metadata.uid, wanted.metadata.generation, replicas};
-  if (!waits) QueueChangedModels(memory, {observed, progress.unreachable, TroubleOf(seen)});
+  if (!waits) QueueChangedModels(memory, {observed, &wanted.spec, progress.unreachable, TroubleOf(seen)});
   next.status = DescribeFleet(next, seen, shared_.deps.clock.Now());
   const MonotonicPoint now = shared_.deps.timer.Now();
   const MonotonicPoint may_write_at = memory.status_at + PauseOf(node_infos.size());
@@ -191,7 +197,13 @@ FleetSeen FleetReconciler::FleetSeenOf(const api::ServingFleet& object, const st
 void FleetReconciler::QueueChangedModels(FleetMemory& memory, const FleetNews& news) const {
   const Changes changes = std::exchange(memory.changes, {});
   const auto before = std::exchange(memory.observed, news.observed);
-  const bool has_other_count = before && before->uid == news.observed.uid && before->nodes != news.observed.nodes;
+  const bool is_same_fleet = before && before->uid == news.observed.uid;
+  bool has_other_spec = !is_same_fleet;
+  if (!is_same_fleet || before->generation != news.observed.generation) {
+    Json rest = news.spec == nullptr ? Json() : WithoutReplicas(*news.spec);
+    has_other_spec = std::exchange(memory.rest_of_spec, rest) != rest || has_other_spec;
+  }
+  const bool has_other_count = is_same_fleet && before->nodes != news.observed.nodes && !has_other_spec;
   const bool is_other_object = before != news.observed && !has_other_count;
   const bool has_other_trouble = std::exchange(memory.trouble, news.trouble) != news.trouble;
   const bool has_no_nodes = memory.book.staying()->names.empty();

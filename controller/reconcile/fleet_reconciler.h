@@ -45,6 +45,7 @@ class FleetReconciler final : public KindReconciler {
   // What Models say of their fleet.
   struct FleetNews {
     api::ObservedFleet observed{};
+    const api::ServingFleetSpec* spec = nullptr;  // Null: the object is gone.
     std::string unreachable{};
     std::string trouble{};
   };

@@ -523,6 +523,8 @@ TEST_F(ReachableFleet, ManyModelsWriteTheNewNumberOfNodesOneAfterTheOther) {
   EXPECT_EQ(delays(2), (std::vector<int64_t>{0, 10, 20}));
   EXPECT_EQ(StatusOf("c").observed_fleet.nodes, 2);
   EXPECT_EQ(delays(2, {{"quotas", {{"modelsMax", 3}}}}), (std::vector<int64_t>{0, 0, 0})) << "the quota may refuse one";
+  EXPECT_EQ(delays(3, {{"quotas", {{"modelsMax", 2}}}}), (std::vector<int64_t>{0, 0, 0})) << "and in the same apply";
+  EXPECT_EQ(delays(1, {{"quotas", {{"modelsMax", 2}}}}), (std::vector<int64_t>{0, 10, 20}));
 }
 
 // `longshore status` compares them: a status that has observed another fleet does not count.

@@ -119,6 +119,7 @@ struct FleetMemory {
   std::optional<Result<api::ServingFleet>> object{};  // Result of the last read; NotFound if it does not exist.
   // The object for which all Models were last scheduled; nullopt: they are to be scheduled; without uid: it is gone.
   std::optional<api::ObservedFleet> observed{};
+  Json rest_of_spec{};  // The spec, without the number of nodes, for which all Models were last scheduled.
   // Progress::unreachable for which all Models were last scheduled; nullopt: not known yet.
   std::optional<std::string> unreachable{};
   std::string trouble{};            // TroubleOf the fleet in its last reconciliation.
