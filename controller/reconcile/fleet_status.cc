@@ -104,8 +104,12 @@ void LimitNodes(std::vector<api::FleetNodeStatus>& nodes) {
   std::ranges::sort(nodes, {}, &api::FleetNodeStatus::name);
 }
 
-// The condition is Unknown while no node has reported: then it says nothing about the disks.
-api::Condition StorageCondition(const FleetSeen& seen) {
+// The condition is Unknown while no node has reported: then it says nothing about the disks. While nodes return to a
+// new controller, it is as before.
+api::Condition StorageCondition(const FleetSeen& seen, const api::ServingFleetStatus& before) {
+  const auto returns = [&](const fleet::NodeInfo& process) { return seen.returning.contains(process.node); };
+  const auto former = std::ranges::find(before.conditions, "StorageWritable", &api::Condition::type);
+  if (former != before.conditions.end() && std::ranges::any_of(seen.processes, returns)) return *former;
   const auto has_reported = [&](const fleet::NodeInfo& process) { return seen.nodes->contains(process.node); };
   if (std::ranges::none_of(seen.processes, has_reported))
     return {"StorageWritable", "Unknown", "NoReports", "no node has reported yet", 0, {}};
@@ -173,7 +177,7 @@ api::ServingFleetStatus DescribeFleet(const api::ServingFleet& before, const Fle
       seen.unreadable.empty()
           ? "the controller can read all Model objects (this says nothing about the files of models)"
           : api::JoinSentences(seen.unreadable, {.noun = "Model"}));
-  api::Condition storage = StorageCondition(seen);
+  api::Condition storage = StorageCondition(seen, before.status);
   storage.observed_generation = status.observed_generation;
   storage.last_transition = now;
   SetCondition(status.conditions, storage);

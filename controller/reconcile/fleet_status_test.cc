@@ -103,6 +103,21 @@ TEST(DescribeFleet, WhetherDisksCanBeWrittenIsUnknownUntilANodeReports) {
   EXPECT_EQ(ConditionOf(DescribeFleet({}, SeenReady(nodes, 2), {}), "StorageWritable").status, "True");
 }
 
+TEST(DescribeFleet, WhetherDisksCanBeWrittenIsAsBeforeWhileNodesReturnToANewController) {
+  const std::map<std::string, KnownNode> none;
+  FleetSeen seen{.nodes = &none, .returning = {"cpu-001"}, .addresses = fleet::Addresses{}, .wanted = 2};
+  seen.processes = {Pod(0, ""), Pod(1, "")};
+  api::ServingFleet before;
+  const auto storage = [&] {
+    return ConditionOf(DescribeFleet(before, seen, TimePoint() + std::chrono::hours(1)), "StorageWritable");
+  };
+  EXPECT_EQ(storage().status, "Unknown") << "nothing was known before";
+  before.status.conditions = {{"StorageWritable", "False", "CannotWrite", "cpu-001 cannot write", 0, TimePoint()}};
+  EXPECT_EQ(storage(), before.status.conditions[0]);
+  seen.returning.clear();
+  EXPECT_EQ(storage().status, "Unknown") << "they have not returned";
+}
+
 TEST(DescribeFleet, ANodeThatWaitsForOthersToTakeOverItsVersionsNeedsNoHelp) {
   const std::map<std::string, KnownNode> no_nodes;
   FleetSeen seen{.nodes = &no_nodes, .addresses = fleet::Addresses{}, .departing = {{"node a stays: ", "why"}}};
