@@ -87,10 +87,10 @@ Result<std::unique_ptr<Controller>> StartOnHost(const HostOptions& options);
 // the wrong option.
 Result<std::unique_ptr<Controller>> StartInCluster(const ClusterOptions& options);
 
-// Ends all nodes of a state directory, after it has written to the objects of its directory of manifests that they do
-// not serve. Returns what it has done, as a sentence. `manifests`: "" is the directory of the last controller that used
-// the state directory. Returns NotFound if a directory does not exist, and FailedPrecondition if a controller uses the
-// state directory or the manifests belong to another one.
+// Ends all nodes of a state directory, and writes to the objects of its directory of manifests that they do not serve:
+// before the nodes end and afterwards. Returns what it has done, as a sentence. `manifests`: "" is the directory of the
+// last controller that used the state directory. Returns NotFound if a directory does not exist, and FailedPrecondition
+// if a controller uses the state directory or the manifests belong to another one.
 Result<std::string> StopFleets(const Path& state_dir, const Path& manifests, const Clock& clock);
 
 }  // namespace longshore::app

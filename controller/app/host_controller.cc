@@ -102,7 +102,6 @@ class HostController final : public Controller {
 Status HostController::Start() {
   RETURN_IF_ERROR(FindManifests(options_.manifests));
   ASSIGN_OR_RETURN(lock_, LockStateDir(options_.state_dir));
-  RETURN_IF_ERROR(RecordManifests(options_.state_dir, options_.manifests));
   ASSIGN_OR_RETURN(failpoint_, runtime::Failpoint::FromEnvironment());
   ASSIGN_OR_RETURN(store_, store::local::LocalStore::Open(
                                {.dir = options_.manifests, .read_manifests = true, .health = &objects_health_}));
@@ -110,6 +109,7 @@ Status HostController::Start() {
   storage_->Add(objects_health_, [this] { store_->TryToWrite(); });
   storage_->Add(targets_.health(), [this] { targets_.WriteAgain(); });
   ASSIGN_OR_RETURN(manifests_lock_, store::local::ControllerLock::Take(options_.manifests));
+  RETURN_IF_ERROR(RecordManifests(options_.state_dir, options_.manifests));
   manifests_store_ = runtime::WithFailpoints(*store_, *failpoint_);
   store_->ApplyManifestsThrough(*manifests_store_);
   const std::string socket = "unix:" + (options_.state_dir / "controller.sock").string();
@@ -267,10 +267,9 @@ Status HostController::Run() {
     return {};
   }
   fleet_.reset();
-  const Status written = WriteStopped(
-      *store_, "the controller has ended with --stop-nodes-on-exit; the nodes start with it", clock_.Now());
-  RETURN_IF_ERROR(fleet::processes::StopAllNodes(options_.state_dir, kDrainMax));
-  return written;
+  const End end = [this] { return fleet::processes::StopAllNodes(options_.state_dir, kDrainMax); };
+  RETURN_IF_ERROR(EndNodes(*store_, "longshore-controller --stop-nodes-on-exit", clock_, end));
+  return {};
 }
 
 }  // namespace

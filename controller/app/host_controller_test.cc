@@ -2,12 +2,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "common/json/json.h"
 #include "common/os/file.h"
 #include "controller/api/format.h"
 #include "controller/app/controller.h"
+#include "controller/app/state_dir.h"
+#include "controller/app/stop_fleets.h"
 #include "controller/store/document.h"
+#include "controller/store/forwarding_store.h"
 #include "controller/store/local/local_store.h"
 
 namespace longshore::app {
@@ -57,6 +61,21 @@ TEST_F(HostControllerTest, CreatesTheFolderOfManifestsOnlyIfItsParentExists) {
   options.manifests = dir_ / "manifests/";
   EXPECT_TRUE(StartOnHost(options));
   EXPECT_TRUE(std::filesystem::is_directory(dir_ / "manifests"));
+}
+
+TEST_F(HostControllerTest, AControllerThatIsRefusedDoesNotChangeWhichManifestsAreThoseOfTheStateDirectory) {
+  const auto options = [&](const char* state, const char* manifests) -> HostOptions {
+    return {.state_dir = dir_ / state,
+            .manifests = dir_ / manifests,
+            .node_binary = "/bin/true",
+            .admin = {.address = "127.0.0.1:0"},
+            .console = {.address = ""}};
+  };
+  EXPECT_TRUE(StartOnHost(options("state", "mine")));
+  const auto other = StartOnHost(options("other", "theirs"));
+  ASSERT_TRUE(other);
+  EXPECT_FALSE(StartOnHost(options("state", "theirs"))) << "the other controller uses them";
+  EXPECT_EQ(RecordedManifests(dir_ / "state"), dir_ / "mine");
 }
 
 // A host on which a controller has run, with a fleet and a Model that its status shows as served.
@@ -117,6 +136,45 @@ TEST_F(StopFleetsTest, TheObjectsOfTheStateDirectorySayThatNothingServes) {
   EXPECT_EQ(ReadyOf(model.conditions), "False FleetStopped" + why);
   EXPECT_TRUE(model.nodes.empty());
   EXPECT_EQ(model.stable_version, 2) << "it serves again when the nodes start";
+}
+
+TEST_F(StopFleetsTest, WhileTheNodesEndTheObjectsSaySoAndListThem) {
+  const auto end = [&]() -> Result<fleet::processes::StoppedNodes> {
+    EXPECT_EQ(ReadyOf(Fleet().status.conditions), "False Stopping: it is ending the nodes");
+    EXPECT_EQ(ReadyOf(Model().status.conditions), "False FleetStopping: it is ending the nodes");
+    EXPECT_EQ(Fleet().status.nodes.size() + Model().status.nodes.size(), 2U);
+    return DeadlineExceeded("a node goes on");
+  };
+  EXPECT_FALSE(EndNodes(*store_, "it", clock_, end));
+  EXPECT_EQ(ReadyOf(Fleet().status.conditions), "False Stopping: it is ending the nodes") << "a node has not ended";
+}
+
+// A store in which somebody else writes the status of each object just before its first two status writes.
+class BusyStore final : public store::ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  Result<store::Object> PutStatus(const api::Key& key, const std::string& uid, const std::string& version,
+                                  const Json& status) override {
+    if (writes_[key]++ < 2) {
+      store::Object object = *Get(key);
+      object.status["epoch"] = writes_[key];
+      EXPECT_TRUE(ForwardingStore::PutStatus(key, uid, object.metadata.resource_version, object.status));
+    }
+    return ForwardingStore::PutStatus(key, uid, version, status);
+  }
+
+ private:
+  std::map<api::Key, int> writes_;
+};
+
+TEST_F(StopFleetsTest, AChangeByOthersDoesNotPreventTheStatus) {
+  BusyStore busy(*store_);
+  const auto ended = EndNodes(busy, "it", clock_, [] { return fleet::processes::StoppedNodes{}; });
+  EXPECT_TRUE(ended) << ended.error().message;
+  EXPECT_EQ(ReadyOf(Fleet().status.conditions),
+            "False Stopped: it has ended the nodes; they start with the controller");
+  EXPECT_TRUE(Model().status.nodes.empty());
+  EXPECT_EQ(Model().status.epoch, 2) << "the changes are kept";
 }
 
 TEST_F(StopFleetsTest, AMistypedDirectoryIsRefusedAndNothingIsCreated) {

@@ -178,7 +178,7 @@ std::string AgeOfNumbers(const api::Model& model, TimePoint now) {
 }
 
 std::string WhyNothingServes(const api::Model& model) {
-  static const std::set<std::string> kReasons = {"NoFleet", "NoNodes", "NotLoaded", "FleetStopped"};
+  static const std::set<std::string> kReasons = {"NoFleet", "NoNodes", "NotLoaded", "FleetStopping", "FleetStopped"};
   const api::Condition* ready = Find(model.status.conditions, "Ready");
   const bool serves_nothing = ready != nullptr && ready->status == "False" && kReasons.contains(ready->reason);
   return serves_nothing ? ready->message : "";
