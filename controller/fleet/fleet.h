@@ -78,8 +78,8 @@ class Fleet {
   // the call or not all nodes exist yet. 0 if there was none.
   virtual int Wanted(const std::string& fleet) const = 0;
 
-  // Ends the process of a node that does not answer, so that it is restarted. Returns FailedPrecondition, and ends
-  // nothing, if it does answer, and Unimplemented if somebody else watches over the node, as Kubernetes does over pods.
+  // Begins to ask a node whether it answers, and ends its process if not, so that it is restarted. FailedPrecondition:
+  // it has answered within the last seconds. Unimplemented: somebody else watches over the node, as Kubernetes does.
   virtual Status Restart(const std::string& fleet, const std::string& node) = 0;
 
   // Returns all existing nodes of the fleet, including leaving ones, ordered by name.

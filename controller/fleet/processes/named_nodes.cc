@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -23,6 +24,8 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr size_t kSocketPathMax = 107;
+// How long a node that has answered is not asked again.
+constexpr std::chrono::seconds kAnswerAgeMax{10};
 
 struct Group {
   Spec spec;
@@ -42,6 +45,7 @@ class ProcessNodes final : public NamedNodes {
       nodes_.emplace(record.node, std::move(*node));
     }
     watcher_ = std::thread([this] { Watch(); });
+    asker_ = std::thread([this] { AskNodes(); });
   }
   // Does not stop the node processes.
   ~ProcessNodes() override {
@@ -50,7 +54,9 @@ class ProcessNodes final : public NamedNodes {
       ending_ = true;
     }
     Wake();
+    asked_changed_.notify_one();
     watcher_.join();
+    asker_.join();
   }
 
   Result<Addresses> EnsureListening(const Spec& spec) override;
@@ -69,6 +75,8 @@ class ProcessNodes final : public NamedNodes {
 
   void Watch();
   std::vector<std::string> CheckProcesses();
+  void AskNodes();
+  void TakeAnswer(const std::string& name, int64_t pid, bool answers);
   milliseconds UntilNextStart() const;
   void Wake() const { eventfd_write(wake_.get(), 1); }
 
@@ -80,7 +88,10 @@ class ProcessNodes final : public NamedNodes {
   bool ending_ = false;
   std::map<std::string, Group> groups_;       // The key is the fleet.
   std::map<std::string, NodeProcess> nodes_;  // The key is the name, unique in the state directory.
+  std::set<std::string> asked_;               // Nodes that are to be asked whether they answer.
+  std::condition_variable asked_changed_;
   std::thread watcher_;
+  std::thread asker_;  // A node that hangs answers after a timeout only, so another thread waits for it.
 };
 
 Result<Addresses> ProcessNodes::EnsureListening(const Spec& spec) {
@@ -185,20 +196,53 @@ Status ProcessNodes::Stop(const std::string& fleet, const std::string& name) {
   return removed;
 }
 
-// Asks the node once more before it ends the process: a node whose stream to the controller is broken still serves.
+// A node whose stream to the controller is broken still serves, so it is asked before its process is ended.
 Status ProcessNodes::Restart(const std::string& fleet, const std::string& name) {
   const std::scoped_lock lock(mutex_);
   const auto found = nodes_.find(name);
   if (found == nodes_.end() || found->second.fleet != fleet || !found->second.process || IsLeaving(found->second.info))
     return {};
-  NodeProcess& node = found->second;
-  if (ReceiveSockets(NodePaths(options_.state_dir, name), options_.handover_timeout_ms))
+  const NodeProcess& node = found->second;
+  if (node.answered_at && steady_clock::now() - *node.answered_at < kAnswerAgeMax)
     return FailedPrecondition("node {} has no stream to the controller, but answers", name);
-  spdlog::error("node {} of fleet {} does not answer: its process {} is ended and restarted", name, fleet,
-                node.info.pid);
+  asked_.insert(name);
+  asked_changed_.notify_one();
+  return {};
+}
+
+void ProcessNodes::AskNodes() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    asked_changed_.wait(lock, [&] { return ending_ || !asked_.empty(); });
+    if (ending_) return;
+    const std::string name = *asked_.begin();
+    const auto found = nodes_.find(name);
+    const std::string fleet = found == nodes_.end() ? "" : found->second.fleet;
+    const int64_t pid = found == nodes_.end() ? 0 : found->second.info.pid;
+    lock.unlock();
+    const bool answers = ReceiveSockets(NodePaths(options_.state_dir, name), options_.handover_timeout_ms).has_value();
+    lock.lock();
+    asked_.erase(name);
+    TakeAnswer(name, pid, answers);
+    lock.unlock();
+    if (!fleet.empty()) on_change_(fleet);
+    lock.lock();
+  }
+}
+
+// The process may have ended or been asked to leave while it was asked.
+void ProcessNodes::TakeAnswer(const std::string& name, int64_t pid, bool answers) {
+  const auto found = nodes_.find(name);
+  if (found == nodes_.end() || found->second.info.pid != pid || !found->second.process || IsLeaving(found->second.info))
+    return;
+  NodeProcess& node = found->second;
+  if (answers) {
+    node.answered_at = steady_clock::now();
+    return;
+  }
+  spdlog::error("node {} of fleet {} does not answer: its process {} is ended and restarted", name, node.fleet, pid);
   node.hung = true;
   (void)node.process->Signal(SIGKILL);  // An error means that the process has already ended.
-  return {};
 }
 
 std::vector<NodeInfo> ProcessNodes::Nodes(const std::string& fleet) const {

@@ -260,11 +260,16 @@ TEST_F(NamedNodesTest, ANodeIsStoppedEvenIfItsRecordCannotBeWritten) {
 
 TEST_F(NamedNodesTest, OnlyANodeThatDoesNotAnswerIsRestarted) {
   StartNode("a");
-  EXPECT_EQ(fleet_->Restart(kFleet, "a").error().code, Code::kFailedPrecondition);
-  const int64_t pid = fleet_->Nodes(kFleet)[0].pid;
-  kill(PidOf("a"), SIGSTOP);
+  StartNode("b");
+  const pid_t hung = PidOf("a");
+  const pid_t other = PidOf("b");
+  kill(hung, SIGSTOP);
   ASSERT_TRUE(fleet_->Restart(kFleet, "a"));
-  EXPECT_TRUE(WaitUntil([&](const auto& nodes) { return nodes[0].pid != 0 && nodes[0].pid != pid; }));
+  ASSERT_TRUE(fleet_->Restart(kFleet, "b")) << "it is not known yet that it answers";
+  EXPECT_TRUE(WaitUntil([&](const auto& nodes) { return nodes[0].pid != 0 && nodes[0].pid != hung; }));
+  EXPECT_TRUE(WaitUntil([&](const auto&) { return !fleet_->Restart(kFleet, "b"); }));
+  EXPECT_EQ(fleet_->Restart(kFleet, "b").error().code, Code::kFailedPrecondition);
+  EXPECT_EQ(PidOf("b"), other);
   EXPECT_EQ(fleet_->Nodes(kFleet)[0].last_exit, "did not answer and was ended by the controller");
   EXPECT_TRUE(fleet_->Restart("default/other", "a")) << "it does nothing";
   WaitForNode("a");

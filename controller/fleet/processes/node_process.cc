@@ -124,6 +124,7 @@ Status Run(const ProcessOptions& options, const Spec& spec, const Sockets& socke
   node.info.state = NodeState::kRunning;
   node.info.started_at = now;
   node.began = steady_clock::now();
+  node.answered_at.reset();
   const uint64_t start_time = started.start_time();
   node.process.emplace(std::move(started));
   spdlog::info("started node {} of fleet {} as process {}", name, node.fleet, node.info.pid);

@@ -21,6 +21,7 @@ struct NodeProcess {
   std::chrono::steady_clock::time_point began;
   std::chrono::steady_clock::time_point start_again_at;
   int crashes_in_a_row = 0;
+  std::optional<std::chrono::steady_clock::time_point> answered_at;  // When its process last answered the controller.
   bool hung = false;  // Whether the controller ends the process because it does not answer.
 };
 
