@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "serving-node/models/discovery.h"
+#include "common/version_files/folder.h"
 
 namespace longshore::control {
 namespace {
@@ -20,7 +20,7 @@ Code FailureOf(const std::vector<models::VersionStatus>& statuses, int64_t versi
 // Returns the names, sizes and modification times of the files; "" if the folder does not exist.
 std::string FolderContents(const ModelState& model, int64_t version, const sources::Sources& sources) {
   const auto source = sources.FolderOf(sources::SourceOf(model, version));
-  const auto dir = source ? models::FindVersionDir(*source, version) : tl::make_unexpected(source.error());
+  const auto dir = source ? version_files::FindVersionDir(*source, version) : tl::make_unexpected(source.error());
   if (!dir) return "";
   std::set<std::string> files;
   std::error_code error;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/os/log.h"
+#include "common/version_files/folder.h"
 #include "serving-node/models/discovery.h"
 
 namespace longshore::control {
@@ -14,13 +15,13 @@ void FindIn(const ModelState& model, const sources::Sources& sources, FolderFind
   std::vector<int64_t>& found = findings->versions[model.served_name()];
   const auto source = sources.FolderOf(sources::SourceOf(model));
   if (!source) return;
-  const auto versions = models::ListVersions(*source);
+  const auto versions = version_files::ListVersions(*source);
   if (!versions) return;
-  const Status checked = versions->empty() ? models::CheckBasePath(*source) : Status();
+  const Status checked = versions->empty() ? version_files::CheckBasePath(*source) : Status();
   if (!checked) findings->problems[model.served_name()] = {model.source_uri(), checked.error().message};
   for (auto version = versions->rbegin(); version != versions->rend(); ++version) {
     if (found.size() == FolderWatch::kFoundMax) break;
-    const auto dir = models::FindVersionDir(*source, *version);
+    const auto dir = version_files::FindVersionDir(*source, *version);
     if (dir && models::CheckComplete(*dir)) found.push_back(*version);
   }
 }

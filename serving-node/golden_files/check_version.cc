@@ -4,10 +4,10 @@
 #include <ostream>
 
 #include "common/json/json.h"
+#include "common/version_files/folder.h"
 #include "serving-node/engine/cpu/cpu.h"
 #include "serving-node/golden_files/brief.h"
 #include "serving-node/golden_files/progress.h"
-#include "serving-node/models/discovery.h"
 #include "serving-node/rehearsal/rehearsal.h"
 
 namespace longshore::golden_files {
@@ -48,7 +48,7 @@ rehearsal::RehearsalOptions RehearsalOf(const VersionOptions& version, const Pat
   // The folder may have leading zeros.
   if (!version.stable.empty())
     options.stable_dir =
-        models::FindVersionDir(version.stable.parent_path(), NumberOf(version.stable)).value_or(version.stable);
+        version_files::FindVersionDir(version.stable.parent_path(), NumberOf(version.stable)).value_or(version.stable);
   options.validation = version.validation;
   options.warm_up = version.warm_up;
   return options;

@@ -1,6 +1,6 @@
 #include "serving-node/inspect/version.h"
 
-#include "serving-node/models/discovery.h"
+#include "common/version_files/folder.h"
 
 namespace longshore::inspect {
 namespace {
@@ -17,7 +17,7 @@ Result<Path> FindVersion(const Path& dir) {
   if (IsVersion(dir)) return dir;
   std::error_code error;
   if (!std::filesystem::is_directory(dir, error)) return NotFound("directory {} does not exist", dir.string());
-  ASSIGN_OR_RETURN(const auto versions, models::ListVersions(dir));
+  ASSIGN_OR_RETURN(const auto versions, version_files::ListVersions(dir));
   if (versions.empty())
     return NotFound("{} is not a SavedModel: it has neither saved_model.pb nor a folder named by a number",
                     dir.string());

@@ -5,20 +5,13 @@
 #include <ctime>
 
 #include "common/os/log.h"
+#include "common/version_files/folder.h"
 #include "serving-node/models/files.h"
 
 namespace longshore::models {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::optional<int64_t> ParseVersion(const std::string& name) {
-  int64_t version = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), version);
-  if (error != std::errc{} || end != name.data() + name.size() || version < 0 || name.front() == '-')
-    return std::nullopt;
-  return version;
-}
 
 // The longest time between two polls while a version is being copied.
 constexpr std::chrono::milliseconds kCopyingPollInterval{1000};
@@ -43,12 +36,6 @@ std::optional<int> ShardsOf(const std::string& name) {
   return shards;
 }
 
-// Returns false for dangling and cyclic links.
-bool IsDirectory(const fs::directory_entry& entry) {
-  std::error_code error;
-  return entry.is_directory(error);
-}
-
 std::vector<int64_t> Choose(const VersionPolicy& policy, const std::vector<int64_t>& versions) {
   if (policy.kind == VersionPolicy::Kind::kAll) return versions;
   if (policy.kind == VersionPolicy::Kind::kLatest) {
@@ -64,44 +51,6 @@ std::vector<int64_t> Choose(const VersionPolicy& policy, const std::vector<int64
 }
 
 }  // namespace
-
-Result<std::vector<int64_t>> ListVersions(const Path& base_path) {
-  std::error_code error;
-  std::vector<int64_t> versions;
-  for (fs::directory_iterator it(base_path, error), end; !error && it != end; it.increment(error)) {
-    const auto version = ParseVersion(it->path().filename());
-    if (version && IsDirectory(*it)) versions.push_back(*version);
-  }
-  if (error) return NotFound("Could not find base path {}: {}", base_path.string(), error.message());
-  std::sort(versions.begin(), versions.end());
-  versions.erase(std::unique(versions.begin(), versions.end()), versions.end());
-  return versions;
-}
-
-Result<Path> FindVersionDir(const Path& base_path, int64_t version) {
-  std::error_code error;
-  const Path plain = base_path / std::to_string(version);
-  if (fs::is_directory(plain, error)) return plain;
-  for (fs::directory_iterator it(base_path, error), end; !error && it != end; it.increment(error)) {
-    if (ParseVersion(it->path().filename()) == version && IsDirectory(*it)) return it->path();
-  }
-  if (const Status checked = CheckBasePath(base_path); !checked) return NotFound("{}", checked.error().message);
-  return NotFound("no directory of version {} in {}", version, base_path.string());
-}
-
-Status CheckBasePath(const Path& base_path) {
-  std::error_code error;
-  if (!fs::exists(base_path / "saved_model.pb", error)) return {};
-  const Path dir = base_path.has_filename() ? base_path : base_path.parent_path();
-  if (ParseVersion(dir.filename())) {
-    return FailedPrecondition("{} is the folder of a version (it contains saved_model.pb): give its parent folder, {}",
-                              dir.string(), dir.parent_path().string());
-  }
-  return FailedPrecondition(
-      "{} contains saved_model.pb itself: move the files of this version into a folder whose name is a number, such as "
-      "{}",
-      dir.string(), (dir / "1").string());
-}
 
 Status CheckComplete(const Path& version_dir) {
   std::error_code error;
@@ -176,7 +125,7 @@ void Discovery::SetWaiting(std::vector<Waiting> waiting) {
 
 Wanted Discovery::Observe(const ModelSource& source, PollResult* result) {
   Wanted wanted{source.name, source.base_path, {}, source.labels, source.batching, source.warm_up};
-  auto versions = ListVersions(source.base_path);
+  auto versions = version_files::ListVersions(source.base_path);
   if (!versions) {
     result->waiting.push_back({source.name, std::nullopt, versions.error().message});
     wanted.versions = applied_[source.name];
@@ -187,7 +136,7 @@ Wanted Discovery::Observe(const ModelSource& source, PollResult* result) {
     return wanted;
   }
   if (versions->empty()) {
-    const Status checked = CheckBasePath(source.base_path);
+    const Status checked = version_files::CheckBasePath(source.base_path);
     result->waiting.push_back(
         {source.name, std::nullopt, checked ? "no version in " + source.base_path.string() : checked.error().message});
   }
@@ -206,7 +155,7 @@ bool Discovery::IsSettled(const ModelSource& source, int64_t version, PollResult
     result->waiting.push_back({source.name, version, std::move(reason), settles});
     return false;
   };
-  const auto dir = FindVersionDir(source.base_path, version);
+  const auto dir = version_files::FindVersionDir(source.base_path, version);
   if (!dir) return wait(dir.error().message);
   if (auto complete = CheckComplete(*dir); !complete) return wait(complete.error().message);
   const auto state = InspectFiles(*dir);
@@ -220,7 +169,7 @@ bool Discovery::IsSettled(const ModelSource& source, int64_t version, PollResult
 // only because a pause in copying was mistaken for the end of the copying.
 void Discovery::CheckRewritten(const ModelSource& source, int64_t version, Observation* seen, PollResult* result) {
   if (!options_.failed || !options_.failed(source.name, version)) return;
-  const auto dir = FindVersionDir(source.base_path, version);
+  const auto dir = version_files::FindVersionDir(source.base_path, version);
   if (!dir) return;
   const auto state = InspectFiles(*dir);
   if (!state || state->files == seen->files) return;

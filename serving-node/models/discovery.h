@@ -19,13 +19,6 @@
 
 namespace longshore::models {
 
-// Returns the versions in ascending order; NotFound if the directory does not exist.
-Result<std::vector<int64_t>> ListVersions(const Path& base_path);
-
-// Returns FailedPrecondition, with the folder to give instead, if this is no base path but the folder of a version: it
-// contains saved_model.pb.
-Status CheckBasePath(const Path& base_path);
-
 // Returns ok if the directory has all files that a SavedModel needs. Otherwise returns FailedPrecondition, which names
 // the missing file: "no saved_model.pb in ...", "variables.index without variables.data files in ...".
 Status CheckComplete(const Path& version_dir);
@@ -116,9 +109,5 @@ class Discovery {
   int64_t ticks_ = 0;             // Used by ticker_'s thread only.
   std::optional<Ticker> ticker_;  // Declared last: its thread uses the other members.
 };
-
-// Returns the directory of a version: <base>/<version>, or a child whose name has leading zeros; NotFound if neither
-// exists, with the message of CheckBasePath if that is the reason.
-Result<Path> FindVersionDir(const Path& base_path, int64_t version);
 
 }  // namespace longshore::models

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "common/os/file.h"
+#include "common/version_files/folder.h"
 #include "serving-node/models/model_store.h"
 
 namespace longshore::models {
@@ -43,30 +44,6 @@ class Discover : public testing::Test {
 };
 
 using Versions = std::vector<int64_t>;
-
-TEST_F(Discover, FindsDirectoriesWithNumericNames) {
-  for (const char* child : {"7", "00000123", "latest", "-3", "5x", "20"}) Write(Path("m") / child / "saved_model.pb");
-  Write("m/9");
-  EXPECT_EQ(*ListVersions(base_ / "m"), (Versions{7, 20, 123}));
-  EXPECT_EQ(*FindVersionDir(base_ / "m", 123), base_ / "m" / "00000123");
-  EXPECT_EQ(FindVersionDir(base_ / "m", 8).error().code, Code::kNotFound);
-  EXPECT_EQ(ListVersions(base_ / "none").error().code, Code::kNotFound);
-}
-
-TEST_F(Discover, PrefersTheDirectoryWithoutLeadingZeros) {
-  for (const char* child : {"0007", "7", "007"}) Write(Path("m") / child / "saved_model.pb");
-  EXPECT_EQ(*ListVersions(base_ / "m"), Versions{7});
-  EXPECT_EQ(*FindVersionDir(base_ / "m", 7), base_ / "m" / "7");
-}
-
-TEST_F(Discover, IgnoresDanglingAndCyclicLinks) {
-  Write("m/1/saved_model.pb");
-  fs::create_symlink("9", base_ / "m" / "9");
-  fs::create_symlink("nowhere", base_ / "m" / "8");
-  EXPECT_EQ(*ListVersions(base_ / "m"), Versions{1});
-  EXPECT_EQ(FindVersionDir(base_ / "m", 9).error().code, Code::kNotFound);
-  EXPECT_EQ(FindVersionDir(base_ / "m", 8).error().code, Code::kNotFound);
-}
 
 TEST_F(Discover, ChoosesVersionsByThePolicy) {
   for (const char* child : {"1", "2", "3"}) Write(Path("m") / child / "saved_model.pb");
@@ -117,7 +94,7 @@ TEST_F(Discover, ABasePathThatIsAVersionIsNamedWithTheFolderToGiveInstead) {
                                    "/flat contains saved_model.pb itself: move the files of this version into a folder "
                                    "whose name is a number, such as " +
                                    dir + "/flat/1");
-  const auto found = FindVersionDir(version.base_path, 1);
+  const auto found = version_files::FindVersionDir(version.base_path, 1);
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code, Code::kNotFound);
   EXPECT_EQ(found.error().message, want);

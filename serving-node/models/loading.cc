@@ -1,10 +1,10 @@
 #include "serving-node/models/loading.h"
 
 #include "common/os/log.h"
-#include "serving-node/models/discovery.h"
+#include "common/version_files/digest.h"
+#include "common/version_files/folder.h"
 #include "serving-node/models/files.h"
 #include "serving-node/models/warm_up.h"
-#include "serving-node/saved_model/digest.h"
 
 namespace longshore::models {
 namespace {
@@ -38,7 +38,7 @@ Status WarmUpMetered(engine::LoadedModel& model, const LoadWork& work, const Pat
 Result<Loaded> LoadAndWarm(engine::Engine& engine, const LoadGate& gate, const LoadWork& work, const Path& dir,
                            const FileState& before, const std::function<void()>& warming) {
   auto model = LoadFiles(engine, gate, work, dir);
-  auto digest = saved_model::VersionDigest(dir);
+  auto digest = version_files::VersionDigest(dir);
   ASSIGN_OR_RETURN(const FileState after, InspectFiles(dir));
   if (before.files != after.files)
     return Unavailable("{} is still being copied: its files changed while they were loaded", dir.string());
@@ -59,7 +59,7 @@ Result<Loaded> LoadAndWarm(engine::Engine& engine, const LoadGate& gate, const L
 }  // namespace
 
 Result<Loaded> LoadVersion(engine::Engine& engine, const LoadGate& gate, const LoadWork& work, const LoadSteps& steps) {
-  ASSIGN_OR_RETURN(const Path dir, FindVersionDir(work.base_path, work.version));
+  ASSIGN_OR_RETURN(const Path dir, version_files::FindVersionDir(work.base_path, work.version));
   ASSIGN_OR_RETURN(const FileState files, InspectSettledFiles(dir));
   RETURN_IF_ERROR(steps.reserve(EstimateMemory(files.bytes)));
   auto loaded = LoadAndWarm(engine, gate, work, dir, files, steps.warming);

@@ -7,8 +7,8 @@
 #include <future>
 
 #include "common/os/file.h"
+#include "common/version_files/digest.h"
 #include "serving-node/models/fake_engine.h"
-#include "serving-node/saved_model/digest.h"
 #include "serving-node/saved_model/tfrecord.h"
 #include "serving-node/tensor/proto.h"
 #include "tensorflow_serving/prediction_log.pb.h"
@@ -134,7 +134,7 @@ TEST_F(Models, DoesNotServeAVersionWhoseFilesChangeWhileTheyAreLoaded) {
   const VersionStatus served = WaitFor("digits", 1, State::kAvailable);
   EXPECT_EQ(gates, 3) << "the files changed during the first two loads";
   EXPECT_EQ(served.error.code, Code::kOk);
-  EXPECT_EQ(served.digest, *saved_model::VersionDigest(base_ / "digits" / "1"));
+  EXPECT_EQ(served.digest, *version_files::VersionDigest(base_ / "digits" / "1"));
   const auto copied = std::ranges::count_if(changes_, [](const auto& change) {
     return change.second.state == State::kStart && change.second.error.code == Code::kUnavailable;
   });

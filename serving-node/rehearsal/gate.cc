@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "common/os/log.h"
-#include "serving-node/models/discovery.h"
+#include "common/version_files/digest.h"
+#include "common/version_files/folder.h"
 #include "serving-node/models/model_store.h"
-#include "serving-node/saved_model/digest.h"
 
 namespace longshore::rehearsal {
 
@@ -84,7 +84,7 @@ Status Gate::Admit(const std::string& model, int64_t version, const Path& versio
     return FailedPrecondition("model \"{}\" version {} is quarantined: {}", model, version, *why);
   }
   if (!required.digest.empty() || required.rehearse) {
-    const auto digest = saved_model::VersionDigest(version_dir);
+    const auto digest = version_files::VersionDigest(version_dir);
     if (!required.digest.empty()) RETURN_IF_ERROR(CheckDigest(required, version_dir, digest));
     if (required.rehearse) RETURN_IF_ERROR(RunOnce(required, version_dir, digest));
   }
@@ -127,7 +127,7 @@ Status Gate::RunOnce(const Requirements& required, const Path& version_dir, cons
   auto result = Golden(required.what.model, required.what.version);
   if (!result) {
     const auto tried = Run(required, version_dir);
-    if (saved_model::VersionDigest(version_dir) != digest) {
+    if (version_files::VersionDigest(version_dir) != digest) {
       return Unavailable("{} is still being copied: its files changed during the rehearsal", version_dir.string());
     }
     Note(required.what, tried);
@@ -151,7 +151,7 @@ Result<control::GoldenResult> Gate::Run(const Requirements& required, const Path
   options.warm_up = required.warm_up;
   if (required.stable_version) {
     const Path stable_folder = required.stable_folder.value_or(version_dir.parent_path());
-    options.stable_dir = models::FindVersionDir(stable_folder, *required.stable_version).value_or(Path());
+    options.stable_dir = version_files::FindVersionDir(stable_folder, *required.stable_version).value_or(Path());
   }
   options.stop_fd = stop_.get();
   auto result = RunRehearsal(options);

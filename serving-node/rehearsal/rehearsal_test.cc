@@ -15,8 +15,8 @@
 #include <thread>
 
 #include "common/os/file.h"
+#include "common/version_files/digest.h"
 #include "serving-node/rehearsal/gate.h"
-#include "serving-node/saved_model/digest.h"
 #include "serving-node/saved_model/tfrecord.h"
 #include "serving-node/tensor/proto.h"
 #include "tensorflow_serving/prediction_log.pb.h"
@@ -338,7 +338,7 @@ TEST_F(GateTest, NeverQuarantinesTheStableVersion) {
 TEST_F(GateTest, RefusesFilesThatDoNotHaveThePinnedDigest) {
   ASSERT_TRUE(Admit("well"));
   gate_->Loaded("digits", 3);
-  const auto digest = saved_model::VersionDigest(options_.version_dir);
+  const auto digest = version_files::VersionDigest(options_.version_dir);
   ASSERT_TRUE(digest);
   SetState("uid/3/1", *digest);
   EXPECT_TRUE(Admit("well"));

@@ -7,7 +7,6 @@
 
 #include "common/os/file.h"
 #include "serving-node/saved_model/bundle.h"
-#include "serving-node/saved_model/digest.h"
 #include "tests/source_tree/source_tree.h"
 
 namespace longshore::saved_model {
@@ -202,26 +201,6 @@ TEST_F(SavedModelTest, FindsAssetsOfTensorFlow1InTheCollection) {
   ASSERT_TRUE(read);
   ASSERT_EQ(read->asset_file_def_size(), 1);
   EXPECT_EQ(read->asset_file_def(0).filename(), "words.txt");
-}
-
-TEST_F(SavedModelTest, DigestDependsOnlyOnNamesAndBytes) {
-  const std::string digest = *VersionDigest(dir_);
-  EXPECT_EQ(digest, *VersionDigest(kModel));
-  EXPECT_EQ(digest.size(), 64U);
-  fs::last_write_time(dir_ / "saved_model.pb", fs::file_time_type::clock::now() - std::chrono::hours(1));
-  fs::create_directories(dir_ / "empty");
-  EXPECT_EQ(*VersionDigest(dir_), digest);
-  fs::rename(dir_ / "fingerprint.pb", dir_ / "fingerprint2.pb");
-  const std::string renamed = *VersionDigest(dir_);
-  EXPECT_NE(renamed, digest);
-  Write("fingerprint2.pb", Read("fingerprint2.pb") + "x");
-  EXPECT_NE(*VersionDigest(dir_), renamed);
-}
-
-TEST_F(SavedModelTest, RejectsADigestWithoutFiles) {
-  EXPECT_EQ(VersionDigest(dir_ / "nowhere").error().code, Code::kNotFound);
-  fs::create_directories(dir_ / "empty");
-  EXPECT_EQ(VersionDigest(dir_ / "empty").error().code, Code::kFailedPrecondition);
 }
 
 }  // namespace

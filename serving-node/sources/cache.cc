@@ -12,9 +12,10 @@
 #include "common/json/json.h"
 #include "common/os/file.h"
 #include "common/os/log.h"
+#include "common/version_files/digest.h"
+#include "common/version_files/folder.h"
 #include "serving-node/models/discovery.h"
 #include "serving-node/models/model_store.h"
-#include "serving-node/saved_model/digest.h"
 #include "serving-node/sources/unpack.h"
 
 namespace longshore::sources {
@@ -53,10 +54,10 @@ int64_t SizeOf(const Path& folder) {
 }
 
 bool HoldsVersions(const Path& folder) {
-  const auto versions = models::ListVersions(folder);
+  const auto versions = version_files::ListVersions(folder);
   if (!versions) return false;
   return std::ranges::any_of(*versions, [&](int64_t version) {
-    const auto dir = models::FindVersionDir(folder, version);
+    const auto dir = version_files::FindVersionDir(folder, version);
     return dir && models::CheckComplete(*dir);
   });
 }
@@ -167,7 +168,7 @@ Result<Path> Cache::Verify(const std::string& sha256) {
   if (!Has(sha256)) return NotFound("the archive {} is not in the cache {}", sha256, dir_.string());
   const Path entry = dir_ / sha256;
   const auto record = ReadRecord(entry);
-  const auto digest = saved_model::VersionDigest(entry / kFiles);
+  const auto digest = version_files::VersionDigest(entry / kFiles);
   if (record && digest && record->digest == *digest) return FolderOfVersions(entry / kFiles);
   const std::string why = !record   ? record.error().message
                           : !digest ? digest.error().message
@@ -236,7 +237,7 @@ void Cache::Remove(const std::string& sha256) {
 Result<Path> Cache::Commit(const std::string& sha256) {
   const Path made = dir_ / kStaging / sha256;
   ASSIGN_OR_RETURN(const Path folder, FolderOfVersions(made / kFiles));
-  ASSIGN_OR_RETURN(const std::string digest, saved_model::VersionDigest(made / kFiles));
+  ASSIGN_OR_RETURN(const std::string digest, version_files::VersionDigest(made / kFiles));
   const int64_t bytes = SizeOf(made);
   RETURN_IF_ERROR(WriteFileAtomically(made / kRecord, Json{{"digest", digest}, {"bytes", bytes}}.dump()));
   RETURN_IF_ERROR(Flush(made));

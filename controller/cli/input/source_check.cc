@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "common/base/path.h"
+#include "common/version_files/folder.h"
 #include "controller/cli/input/golden_check.h"
 #include "controller/cli/input/source_folder.h"
 
@@ -19,20 +20,13 @@ bool IsVersion(const Path& folder) {
   return std::filesystem::exists(folder / kModelFile, error);
 }
 
-bool IsNumber(const std::string& name) {
-  return !name.empty() && name.find_first_not_of("0123456789") == std::string::npos;
-}
-
 // Returns the versions that the folder has, smallest first.
 std::vector<int64_t> VersionsIn(const Path& folder) {
-  constexpr size_t kDigitsMax = 18;  // More do not fit into int64_t.
-  std::vector<int64_t> versions;
-  std::error_code error;
-  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    const std::string name = at->path().filename().string();
-    if (IsNumber(name) && name.size() <= kDigitsMax && IsVersion(at->path())) versions.push_back(std::stoll(name));
-  }
-  std::ranges::sort(versions);
+  std::vector<int64_t> versions = version_files::ListVersions(folder).value_or(std::vector<int64_t>{});
+  std::erase_if(versions, [&](int64_t version) {
+    const auto dir = version_files::FindVersionDir(folder, version);
+    return !dir || !IsVersion(*dir);
+  });
   return versions;
 }
 

@@ -11,7 +11,7 @@
 #include "common/os/file.h"
 #include "common/os/log.h"
 #include "common/storage/storage.h"
-#include "serving-node/models/discovery.h"
+#include "common/version_files/folder.h"
 
 namespace longshore::replay {
 namespace {
@@ -192,7 +192,8 @@ std::string Capture::OriginOf(const Kept& kept) const {
 // Returns where the files of the version are; "" if the node does not know it.
 std::string Capture::DirOf(const std::string& model, int64_t version) const {
   for (const auto& status : store_.Statuses(model)) {
-    if (status.version == version) return models::FindVersionDir(status.base_path, version).value_or(Path()).string();
+    if (status.version == version)
+      return version_files::FindVersionDir(status.base_path, version).value_or(Path()).string();
   }
   return "";
 }

@@ -6,11 +6,11 @@
 #include <ostream>
 
 #include "common/node_contract/output_rules.h"
+#include "common/version_files/digest.h"
 #include "serving-node/evidence/agreement.h"
 #include "serving-node/evidence/elements.h"
 #include "serving-node/inference/inputs.h"
 #include "serving-node/observe/replay/bundle.h"
-#include "serving-node/saved_model/digest.h"
 #include "serving-node/tensor/finite.h"
 #include "serving-node/tensor/proto.h"
 
@@ -81,7 +81,7 @@ void PrintBundle(const capture::Bundle& bundle, std::ostream& out) {
 }
 
 void WarnOfOtherFiles(const capture::Bundle& bundle, const Path& dir, std::ostream& out) {
-  const auto digest = saved_model::VersionDigest(dir);
+  const auto digest = version_files::VersionDigest(dir);
   if (bundle.digest().empty() || !digest || *digest == bundle.digest()) return;
   out << fmt::format("the files in {} are not those that ran the captured request: their digest is {}, not {}\n",
                      dir.string(), *digest, bundle.digest());

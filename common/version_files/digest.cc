@@ -1,4 +1,4 @@
-#include "serving-node/saved_model/digest.h"
+#include "common/version_files/digest.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include "common/base/sha256.h"
 #include "common/os/process/steady_reader.h"
 
-namespace longshore::saved_model {
+namespace longshore::version_files {
 namespace {
 
 void UpdateNumber(uint64_t value, Sha256Stream* digest) {
@@ -30,7 +30,7 @@ Result<std::vector<std::string>> RelativeNames(const Path& dir) {
   return names;
 }
 
-Status UpdateFile(const Path& path, Sha256Stream* digest) {
+Status UpdateFile(const Path& path, const std::atomic<bool>* cancelled, Sha256Stream* digest) {
   std::error_code error;
   const uint64_t size = std::filesystem::file_size(path, error);
   if (error) return NotFound("cannot read {}", path.string());
@@ -39,6 +39,7 @@ Status UpdateFile(const Path& path, Sha256Stream* digest) {
   std::vector<char> block(process::SteadyReader::kPieceBytes);
   uint64_t total = 0;
   while (true) {
+    if (cancelled != nullptr && *cancelled) return Cancelled("the digest of {} is not needed any more", path.string());
     ASSIGN_OR_RETURN(const size_t read, file.Read(block));
     digest->Update({block.data(), read});
     total += read;
@@ -51,15 +52,21 @@ Status UpdateFile(const Path& path, Sha256Stream* digest) {
 
 }  // namespace
 
-Result<std::string> VersionDigest(const Path& version_dir) {
+Result<std::string> VersionDigest(const Path& version_dir, const std::atomic<bool>* cancelled) {
   ASSIGN_OR_RETURN(const auto names, RelativeNames(version_dir));
   Sha256Stream digest;
   for (const auto& name : names) {
     UpdateNumber(name.size(), &digest);
     digest.Update(name);
-    RETURN_IF_ERROR(UpdateFile(version_dir / name, &digest));
+    RETURN_IF_ERROR(UpdateFile(version_dir / name, cancelled, &digest));
   }
   return ToHex(digest.Finish());
 }
 
-}  // namespace longshore::saved_model
+Result<std::string> FileDigest(const Path& file, const std::atomic<bool>* cancelled) {
+  Sha256Stream digest;
+  RETURN_IF_ERROR(UpdateFile(file, cancelled, &digest));
+  return ToHex(digest.Finish());
+}
+
+}  // namespace longshore::version_files
