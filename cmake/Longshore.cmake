@@ -67,14 +67,14 @@ set(LONGSHORE_KERNEL_TESTS "^(common/base|serving-node/(saved_model|engine/(kern
 # The folders that start threads or share data between threads. Their tests have the label `threaded`: ./dev test --full runs them
 # under the thread sanitizer. ./dev check finds a folder that is missing here.
 set(LONGSHORE_THREADED
-  common/base common/metrics common/os common/os/process common/storage
+  common/base common/metrics common/os common/os/process common/storage common/version_files
   common/net/auth common/net/grpc_server common/net/http common/net/http2 common/net/http_client
   serving-node/app serving-node/batching serving-node/control serving-node/evidence serving-node/frontend serving-node/frontend/oip
   serving-node/golden_set serving-node/identity serving-node/models serving-node/rehearsal serving-node/routing serving-node/sources
   serving-node/engine serving-node/engine/cpu serving-node/engine/cpu/steps serving-node/engine/host serving-node/engine/kernels/base
   serving-node/observe/profiling serving-node/observe/replay serving-node/observe/requestlog serving-node/tracing serving-node/tracing/otlp
   controller/api controller/app controller/cli controller/cli/doctor/observe controller/cli/logs controller/console controller/kube controller/leader controller/nodes
-  controller/reconcile controller/runtime controller/signals
+  controller/reconcile controller/runtime controller/signals controller/version_watch
   controller/fleet/pods controller/fleet/processes controller/store/kube controller/store/local
   tests/load)
 add_custom_target(threaded_tests)

@@ -334,7 +334,7 @@ struct RolloutStatus {
 // gives the command `retry`.
 struct FailedVersion {
   int64_t version = 0;
-  std::string digest;
+  std::string digest;  // Of the files that failed; "" if the nodes have reported none.
   int64_t generation = 0;
   std::string reason;
   std::string message;

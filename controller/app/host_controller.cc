@@ -13,7 +13,6 @@
 #include "controller/app/reconcile_loop.h"
 #include "controller/app/state_dir.h"
 #include "controller/app/stop_fleets.h"
-#include "controller/app/version_files.h"
 #include "controller/console/console.h"
 #include "controller/fleet/processes/named_nodes.h"
 #include "controller/fleet/processes/process_fleet.h"
@@ -21,6 +20,7 @@
 #include "controller/store/local/controller_lock.h"
 #include "controller/store/local/local_store.h"
 #include "controller/store/local/manifest_index.h"
+#include "controller/version_watch/version_watch.h"
 
 namespace longshore::app {
 namespace {
@@ -93,6 +93,8 @@ class HostController final : public Controller {
   std::unique_ptr<store::Store> manifests_store_;  // Wraps `store_` with failpoints; manifests are applied through it.
   std::unique_ptr<fleet::Fleet> fleet_;
   std::unique_ptr<nodes::Registry> nodes_;
+  version_watch::VersionWatch version_watch_{
+      {}, version_watch::RealReader(), [this](const api::Key& key) { queue_.Add(key); }};
   std::unique_ptr<ReconcileLoop> loop_;
   std::unique_ptr<store::Watch> watch_;
   std::unique_ptr<Admin> admin_;
@@ -145,7 +147,7 @@ Status HostController::Start() {
                                                                Duration(0),
                                                                Duration(0),
                                                                [this] { RecordActivity(); },
-                                                               FilesChangedAt});
+                                                               &version_watch_});
   metrics_.BeforeText([this] {
     epochs_.With({}).Set(static_cast<double>(nodes_->epoch()));
     leading_.With({}).Set(1);

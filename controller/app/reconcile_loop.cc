@@ -41,7 +41,7 @@ ReconcileLoop::ReconcileLoop(ReconcileLoopContext context)
            [this](const api::Key& key, const api::RolloutStatus& rollout) {
              context_.metrics.Ended(key, rollout, clock_.Now());
            },
-           context_.files_changed_at},
+           context_.failed_files},
           {.targets = context_.targets,
            .model_pause = context_.model_pause,
            .evidence_unwritten_min = context_.evidence_unwritten_min}) {

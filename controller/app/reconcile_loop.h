@@ -49,8 +49,7 @@ struct ReconcileLoopContext {
   // Called after each reconciliation, and once a second while the queue is empty, but not while a reconciliation hangs;
   // may be empty.
   std::function<void()> is_alive{};
-  // See reconcile::Deps.
-  std::function<std::optional<TimePoint>(const api::ModelSpec& spec, int64_t version)> files_changed_at{};
+  reconcile::FailedFiles* failed_files = nullptr;  // See reconcile::Deps.
 };
 
 // Reconciles during one term of leadership, and uses only what it has observed since it was created.

@@ -41,15 +41,6 @@ api::ModelStatus WithoutCommands(api::ModelStatus status) {
   return status;
 }
 
-// How often the files of failed versions are looked at.
-constexpr Duration kFilesInterval = std::chrono::seconds(2);
-
-// Whether the version would be tried again if its files changed.
-bool AwaitsFiles(const api::Model& model, const api::FailedVersion& failed) {
-  return failed.generation == model.metadata.generation && model.spec.source_sha256.empty() &&
-         !api::IsByAPerson(failed.reason);
-}
-
 bool HasCommands(const api::ModelStatus& status) { return status.command || !status.commands.empty(); }
 
 // Whether the unwritten decision can still be used for `model`. If the spec has changed since (the generation differs),
@@ -117,9 +108,9 @@ Result<Reconciliation> ModelReconciler::Begin(const api::Key& key) {
   if (!memory.refused) {
     const Duration traffic_due_in = RecordTraffic(memory, decision.status);
     decision.check_again_in = std::min(decision.check_again_in.value_or(traffic_due_in), traffic_due_in);
-    const auto awaits = [&](const api::FailedVersion& failed) { return AwaitsFiles(model, failed); };
-    if (shared_.deps.files_changed_at && std::ranges::any_of(decision.status.failed, awaits))
-      decision.check_again_in = std::min(*decision.check_again_in, kFilesInterval);
+    // What is on the disk now is what failed; the next reconciliation may be much later.
+    if (shared_.deps.failed_files != nullptr && decision.status.failed != from.status.failed)
+      shared_.deps.failed_files->Watch(WithStatus(model, decision.status));
   }
   if (decision.awaits_routing) of_fleet.awaiting_routing.insert(key);
   if (!decision.awaits_routing) of_fleet.awaiting_routing.erase(key);
@@ -343,6 +334,7 @@ void ModelReconciler::RemoveModel(const api::Key& key) {
   if (known == shared_.models.end()) return;
   ModelMemory& memory = known->second;
   FleetMemory& fleet = shared_.FleetOf(memory.fleet);
+  if (shared_.deps.failed_files != nullptr) shared_.deps.failed_files->Forget(key);
   if (!memory.refused) {
     for (const plan::Action& action : plan::MakeRemoval(memory.served_name, HoldsOf(memory, {}))) {
       Send(key, std::get<plan::SendModel>(action), memory.fleet);
@@ -422,11 +414,7 @@ rollout::Observed ModelReconciler::Observe(const api::Model& model, const ModelM
   if (const FleetBook::ReportsByNode* reports = fleet.book.ReportsFor(memory.served_name); reports != nullptr) {
     for (const auto& [name, said] : *reports) ObserveNode(memory, name, said, observed);
   }
-  for (const api::FailedVersion& failed : model.status.failed) {
-    if (!shared_.deps.files_changed_at || !AwaitsFiles(model, failed)) continue;
-    const auto changed_at = shared_.deps.files_changed_at(model.spec, failed.version);
-    if (changed_at) observed.files_changed_at[failed.version] = *changed_at;
-  }
+  if (shared_.deps.failed_files != nullptr) observed.other_files = shared_.deps.failed_files->Watch(model);
   observed.untold = UntoldNodes(model, memory, observed);
   const api::RolloutStatus& rollout = model.status.rollout;
   observed.windows = shared_.evidence.Windows(memory.fleet, memory.served_name, rollout.candidate, rollout.stable);

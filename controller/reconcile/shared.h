@@ -24,6 +24,7 @@
 #include "controller/nodes/nodes.h"
 #include "controller/reconcile/event.h"
 #include "controller/reconcile/evidence.h"
+#include "controller/reconcile/failed_files.h"
 #include "controller/reconcile/fleet_book.h"
 #include "controller/reconcile/fleet_status.h"
 #include "controller/reconcile/targets_file.h"
@@ -46,9 +47,7 @@ struct Deps {
   std::function<void(const Event&)> record_event;
   // Called when the status that ends a rollout of a Model, by promotion or rollback, is stored.
   std::function<void(const api::Key&, const api::RolloutStatus&)> rollout_ended;
-  // When the files of the version, or the golden set, last changed. Empty if the controller does not see the files of
-  // nodes.
-  std::function<std::optional<TimePoint>(const api::ModelSpec& spec, int64_t version)> files_changed_at{};
+  FailedFiles* failed_files = nullptr;  // Null if the controller does not see the files of nodes.
 };
 
 struct Options {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "controller/api/parse.h"
+#include "controller/reconcile/failed_files.h"
 #include "controller/reconcile/reconciler.h"
 #include "controller/store/forwarding_store.h"
 #include "controller/store/local/local_store.h"
@@ -206,6 +207,25 @@ class FullDisk final : public store::ForwardingStore {
   std::map<api::Key, int> writes;  // Number of status writes by object.
 };
 
+// A fake of FailedFiles: the versions of all Models get other files at the given times.
+class FakeFailedFiles final : public FailedFiles {
+ public:
+  std::set<int64_t> Watch(const api::Model& model) override {
+    std::set<int64_t> others;
+    watched[model.metadata.name].clear();
+    for (const api::FailedVersion& failed : model.status.failed) {
+      watched[model.metadata.name].insert(failed.version);
+      const auto changed = changed_at.find(failed.version);
+      if (changed != changed_at.end() && changed->second > failed.at) others.insert(failed.version);
+    }
+    return others;
+  }
+  void Forget(const api::Key& model) override { watched.erase(model.name); }
+
+  std::map<int64_t, TimePoint> changed_at;
+  std::map<std::string, std::set<int64_t>> watched;  // Key: Model. Value: its failed versions.
+};
+
 class ReconcilerTest : public ::testing::Test {
  protected:
   ReconcilerTest() {
@@ -238,7 +258,8 @@ class ReconcilerTest : public ::testing::Test {
               [this](const Event& event) { events_.push_back(event); },
               [this](const api::Key& key, const api::RolloutStatus& rollout) {
                 ended_.push_back(ToString(key) + ": " + std::string(api::RolloutPhaseName(rollout.phase)));
-              }};
+              },
+              &failed_files_};
     reconciler_ =
         std::make_unique<Reconciler>(std::move(deps), Options{.adoption_grace = adoption_grace_,
                                                               .unwritten_max = unwritten_max,
@@ -308,6 +329,7 @@ class ReconcilerTest : public ::testing::Test {
   std::unique_ptr<FullDisk> disk_;
   FakeRegistry nodes_;
   FakeFleet processes_;
+  FakeFailedFiles failed_files_;
   std::set<api::Key> due_;
   std::map<api::Key, Duration> queued_after_;  // The delay with which the object was last scheduled.
   std::vector<Event> events_;

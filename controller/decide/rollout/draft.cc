@@ -204,12 +204,8 @@ std::optional<Draft::SourceProblem> Draft::ProblemOfArchive() const {
   return problem;
 }
 
-// Files that changed a moment ago may still be in the middle of a copy.
 bool Draft::HasOtherFiles(const api::FailedVersion& failed) const {
-  constexpr Duration kQuiet = std::chrono::seconds(2);
-  const auto changed = observed_.files_changed_at.find(failed.version);
-  return changed != observed_.files_changed_at.end() && changed->second > failed.at &&
-         now_ - changed->second >= kQuiet && !api::IsByAPerson(failed.reason);
+  return observed_.other_files.contains(failed.version) && !api::IsByAPerson(failed.reason);
 }
 
 const api::FailedVersion* Draft::FailureOf(int64_t version) const {

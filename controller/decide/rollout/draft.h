@@ -78,7 +78,7 @@ class Draft {
   // Returns nullptr if the version may be tried: it has not failed, the generation or its files have changed since (the
   // files count unless a person ended its rollout), or it lacked memory and there may be enough now (see HasMoreRoom).
   const api::FailedVersion* FailureOf(int64_t version) const;
-  // Whether the files of the version have changed since it failed.
+  // Whether the files of the version have changed since it failed, and a person did not stop it.
   bool HasOtherFiles(const api::FailedVersion& failed) const;
   // The nodes that go on waiting for memory after a rollback for lack of it, and those that try to load the candidate
   // again.

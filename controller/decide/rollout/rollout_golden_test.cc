@@ -10,7 +10,7 @@
 //   draining: [b]; departing: [c]; oldNodes: [a], whose release does not know match rules; rules: {a: {refused: true,
 //             message: why}}
 //   noFleet:  the message that says why the Model has no fleet; fleetTrouble: why the fleet needs help
-//   filesChanged: {"2": 80s}; untold: [a]
+//   otherFiles: [2]; untold: [a]
 //   latest:   3; fleetSeen: {uid: f, generation: 1, nodes: 3}, as observedFleet in the status
 //   window:   {candidate: {requests: 10, errors: 1, nonFinite: 0, ms: 50, bins: {salt: s, requests: 100, bad: 1}},
 //             stable: {...}}; each bin has these counts. candidate: {pairs: {count: 10, mismatched: 1, mismatch: why,
@@ -142,8 +142,7 @@ Observed ObservedFrom(const Json& json) {
     observed.untold.push_back({"node " + node.get<std::string>(), " has not confirmed it"});
   observed.fleet_trouble = Get<std::string>(json, "fleetTrouble", "");
   if (const Json& latest = Child(json, "latest"); !latest.is_null()) observed.latest_version = latest.get<int64_t>();
-  for (const auto& [version, _] : Child(json, "filesChanged").items())
-    observed.files_changed_at[std::stoll(version)] = golden::TimeOf(Child(json, "filesChanged"), version.c_str());
+  for (const Json& version : Child(json, "otherFiles")) observed.other_files.insert(version.get<int64_t>());
   observed.stable_past = ArmFrom(Child(json, "past"));
   observed.windows["a"] = WindowFrom(Child(json, "window"));
   return observed;

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -118,8 +119,8 @@ struct Observed {
   std::string unreachable{};
   // The highest version that a node finds in the source. Used only if the spec names no version.
   std::optional<int64_t> latest_version;
-  // When the files of failed versions last changed, by version, if the controller sees these files.
-  std::map<int64_t, TimePoint> files_changed_at;
+  // The failed versions whose files differ now from those that failed, if the controller sees the files.
+  std::set<int64_t> other_files{};
   // The counts of status.rollout's candidate and stable on each node since the evidence was last used (see
   // Decision::evidence_used).
   analysis::Windows windows;
