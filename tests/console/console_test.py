@@ -206,6 +206,30 @@ def test_the_graphs_of_the_evidence_end_with_the_numbers_of_the_table(chromium, 
         assert tab.page.is_visible("text=is between −12.3 points and 32.1 points")
 
 
+def test_what_a_test_has_shown_is_what_the_verdict_says(chromium, in_canary):
+    proven = "It is proven that the candidate is not worse than allowed."
+    failed = "The test failed: the candidate is worse than stable."
+    nothing = "This test has proved nothing yet."
+    for numbers, shown in (
+        ({"eErrors": 0.1, "eErrorsProof": 20.1}, proven),
+        ({"eErrors": 0.1, "eErrorsProof": 19.9}, nothing),
+        ({"eErrors": 300, "eErrorsProof": 0.1}, failed),
+    ):
+
+        def change(path, data, numbers=numbers):
+            if path.endswith("/history"):
+                data["evidence"] = [[*point[:1], -0.01, 0.005, 0.005, *point[4:]] for point in data["evidence"]]
+            elif data.get("evidence"):
+                data["evidence"][1:4] = [-0.01, 0.005, 0.005]
+                data["rollout"]["verdict"]["numbers"].update(numbers, eErrorsLimit=222, eProofLimit=20)
+
+        with Tab(chromium, in_canary) as tab:
+            tab.change_answers(change)
+            tab.open("model")
+            label = graph(tab, "Error rate of the candidate").query_selector("svg.graph").get_attribute("aria-label")
+            assert shown in label, label
+
+
 def test_only_nodes_of_a_host_show_their_process(chromium, in_canary):
     for has_pods in (False, True):
         with Tab(chromium, in_canary) as tab:

@@ -67,6 +67,13 @@ export interface Step {
   waitsForPromote: boolean;
 }
 
+export interface Verdict {
+  result: string;
+  reason: string;
+  message: string;
+  numbers: Record<string, number>;
+}
+
 export interface Rollout {
   phase: string;
   stable: number;
@@ -77,7 +84,7 @@ export interface Rollout {
   pausedReason: string;
   startedAt: string;
   stepStartedAt: string;
-  verdict: { result: string; reason: string; message: string; numbers: Record<string, number> };
+  verdict: Verdict;
 }
 
 // A command that the controller would execute now.

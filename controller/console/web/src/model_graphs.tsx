@@ -1,5 +1,5 @@
 // The graphs of a Model: what the evidence has shown against the limits, and what each version did in the last hour.
-import type { EvidencePoint, History, Model, TrafficPoint } from "./data";
+import type { EvidencePoint, History, Model, TrafficPoint, Verdict } from "./data";
 import { Graph, type Line, type Point, type Times } from "./graph";
 import { FoldingSection, Section } from "./parts";
 import { milliseconds, percent, rounded } from "./text";
@@ -15,6 +15,7 @@ interface IntervalProps extends Times {
   evidence: EvidencePoint[];
   until: number;
   isOver: boolean; // Whether the rollout has ended.
+  verdict: Verdict;
 }
 
 // The limits, as far as the test is enabled.
@@ -23,10 +24,16 @@ function limitsOf(points: [at: number, limit: number | null][]): Line[] {
   return known.length === 0 ? [] : [{ name: "Limit of the manifest", kind: "limit", points: known }];
 }
 
-function verdictOf(low: number, high: number, limit: number, isOver: boolean): string {
-  if (high < limit) return "The interval is below the limit: the candidate is not worse than allowed.";
-  if (low > limit) return "The interval is above the limit: the candidate is worse than allowed.";
-  return `The limit is in the interval, so this test ${isOver ? "proved nothing" : "has proved nothing yet"}.`;
+// The reason of the verdict if the test fails, and the names of its numbers.
+const ERROR_TEST = { reason: "ErrorRate", e: "eErrors", limit: "eErrorsLimit", proof: "eErrorsProof" };
+const RUN_TIME_TEST = { reason: "Latency", e: "eLatency", limit: "eLatencyLimit", proof: "eLatencyProof" };
+
+// What a test has shown. Its interval comes from another method, so only the verdict says it.
+function shownBy(test: typeof ERROR_TEST, { result, reason, numbers }: Verdict, isOver: boolean): string {
+  const { [test.e]: e = 0, [test.limit]: limit = Infinity, [test.proof]: proof = 0, eProofLimit = Infinity } = numbers;
+  if (e >= limit || (result === "Fail" && reason === test.reason)) return "The test failed: the candidate is worse than stable.";
+  if (proof >= eProofLimit) return "It is proven that the candidate is not worse than allowed.";
+  return isOver ? "This test proved nothing." : "This test has proved nothing yet.";
 }
 
 // The end of the axis: `least`, or more if the interval from `low` to `high` would be beyond it.
@@ -41,7 +48,7 @@ function noEvidence(isOver: boolean): string {
 
 const NO_LIMIT = "The manifest disables this test, so there is no limit.";
 
-function ErrorInterval({ evidence, isOver, ...times }: IntervalProps) {
+function ErrorInterval({ evidence, isOver, verdict, ...times }: IntervalProps) {
   const last = evidence.at(-1);
   if (!last) return null;
   const [, low, high, limit] = last;
@@ -50,7 +57,7 @@ function ErrorInterval({ evidence, isOver, ...times }: IntervalProps) {
   const shown = shownFor(Math.max(LIMITS_SHOWN * (limit ?? 0), 1.5 * Math.min(high, 0.05), 0.001), low, high);
   const summary =
     `With 95 % confidence, the candidate's error rate less stable's is between ${points(low)} and ${points(high)}` +
-    (limit === null ? `. ${NO_LIMIT}` : `; the limit is ${points(limit)}. ${verdictOf(low, high, limit, isOver)}`);
+    (limit === null ? `. ${NO_LIMIT}` : `; the limit is ${points(limit)}. ${shownBy(ERROR_TEST, verdict, isOver)}`);
   return (
     <div>
       <Graph
@@ -73,7 +80,7 @@ interface RatioProps extends IntervalProps {
   ofPairs: boolean; // Whether the interval is that of pairs, and not of requests.
 }
 
-function RatioInterval({ evidence, isOver, told, ofPairs, ...times }: RatioProps) {
+function RatioInterval({ evidence, isOver, verdict, told, ofPairs, ...times }: RatioProps) {
   const known = evidence.filter((point) => point[4] !== null && point[5] !== null);
   const last = known.at(-1);
   if (!last) return null;
@@ -83,7 +90,7 @@ function RatioInterval({ evidence, isOver, told, ofPairs, ...times }: RatioProps
   const shown = shownFor(Math.max(LIMITS_SHOWN * ((limit ?? 1) - 1), 0.2), low - 1, high - 1);
   const summary =
     `With 95 % confidence, the candidate's median run time${where} differs from stable's by ${low >= told ? change(low) : `${change(low)} to ${change(high)}`}` +
-    (limit === null ? `. ${NO_LIMIT}` : `; the limit is ${change(limit)}. ${verdictOf(low, high, limit, isOver)}`);
+    (limit === null ? `. ${NO_LIMIT}` : `; the limit is ${change(limit)}. ${shownBy(RUN_TIME_TEST, verdict, isOver)}`);
   return (
     <div>
       <Graph
@@ -114,9 +121,10 @@ export function EvidenceGraphs({ model, history }: { model: Model; history: Hist
   const evidence = evidenceOf(model, history);
   const now = Math.max(history.now, evidence.at(-1)?.[0] ?? 0);
   const until = model.isUnderWay ? now : 0;
-  const { runTimePairs = 0, candidateRequests = 0 } = model.rollout.verdict.numbers;
+  const { verdict } = model.rollout;
+  const { runTimePairs = 0, candidateRequests = 0 } = verdict.numbers;
   const ofPairs = runTimePairs > 0 || candidateRequests === 0;
-  const times = { now, intervalMs: history.intervalMs, until, isOver: !model.isUnderWay };
+  const times = { now, intervalMs: history.intervalMs, until, isOver: !model.isUnderWay, verdict };
   return (
     <Section title={`Evidence against the limits${isLast}`}>
       <div class="graphs">
