@@ -39,6 +39,7 @@ bool Top1Changed(const Tensor& a, const Tensor& b) {
 // Requires: equal types and shapes.
 void AddDrift(const Tensor& a, const Tensor& b, const Distances& distances, PairDifference* difference) {
   if (a.type() != DType::kFloat && a.type() != DType::kDouble) return;
+  difference->is_measured = true;
   difference->relative = std::max(difference->relative, DriftOf(distances));
   if (a.type() != DType::kFloat || a.rank() == 0 || a.dim(a.rank() - 1) <= 1 || distances.are_equal()) return;
   difference->top1_changed = difference->top1_changed || Top1Changed(a, b);
@@ -71,6 +72,7 @@ void CompareOne(const Both& both, PairDifference* difference) {
     relative = distances.relative();
     absolute = distances.absolute();
   } else {
+    difference->is_measured = true;
     difference->relative = kIncomparable;
   }
   if (!IsLarger(both, relative, difference->largest)) return;

@@ -83,6 +83,14 @@ TEST(Compare, IsForStringsTheShareOfTheValuesThatDiffer) {
   EXPECT_FALSE(largest->absolute);
 }
 
+TEST(Compare, MeasuresOnlyFloatsAndWhatCannotBeCompared) {
+  const TensorMap strings{{"a", Tensor::Of<std::string>({1}, {"a"})}, {"b", Tensor::Of<int64_t>({1}, {1})}};
+  const TensorMap others{{"a", Tensor::Of<std::string>({1}, {"z"})}, {"b", Tensor::Of<int64_t>({1}, {2})}};
+  EXPECT_FALSE(Compare(others, strings).is_measured);
+  EXPECT_TRUE(Compare(Scores({1, 2}), Scores({1, 2})).is_measured);
+  EXPECT_TRUE(Compare({}, strings).is_measured);
+}
+
 TEST(Compare, EqualZerosAndEmptyOutputsDoNotDiffer) {
   const TensorMap outputs{{"a", Values({2}, {0, 0})}, {"b", Values({0}, {})}, {"c", Values({1}, {std::nanf("")})}};
   EXPECT_FALSE(Compare(outputs, outputs).largest);

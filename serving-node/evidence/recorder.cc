@@ -89,12 +89,17 @@ void Counters::CountPair(const PairOutcome& outcome) {
   const int bucket = RatioBucketOf(std::log2(outcome.ratio));
   while (ratios.size() <= bucket) ratios.Add(0);
   ratios.Set(bucket, ratios[bucket] + 1);
-  const PairDifference& difference = outcome.difference;
+  CountDrift(outcome.difference);
+  CountOutputs(outcome);
+}
+
+// Answers without floats have no drift. If they counted as 0, strings that all differ would seem equal.
+void Counters::CountDrift(const PairDifference& difference) {
+  if (!difference.is_measured) return;
   drift_.set_pairs(drift_.pairs() + 1);
   drift_.set_difference_sum(drift_.difference_sum() + difference.relative);
   drift_.set_difference_max(std::max(drift_.difference_max(), difference.relative));
   drift_.set_top1_changed(drift_.top1_changed() + (difference.top1_changed ? 1 : 0));
-  CountOutputs(outcome);
 }
 
 void Counters::CountOutputs(const PairOutcome& outcome) {

@@ -70,6 +70,8 @@ struct PairDifference {
   // max|a-b| / max(1, max|b|) over the float outputs, where a is the candidate's and b stable's; 1e6 if not comparable.
   // Equal infinities, and NaN in both, are left out.
   double relative = 0;
+  // Whether `relative` is of any output; false if the answers have only equal shapes of integers and strings.
+  bool is_measured = false;
   // True if, in some row, the two answers have their largest values in different columns.
   bool top1_changed = false;
   std::optional<OutputDifference> largest{};  // Whatever the rules say; nullopt if all outputs are equal.
@@ -154,6 +156,7 @@ class Counters {
   control::Evidence Snapshot() const;
 
  private:
+  void CountDrift(const PairDifference& difference);
   void CountOutputs(const PairOutcome& outcome);
 
   std::atomic<int64_t> requests_{0};

@@ -115,6 +115,16 @@ TEST(Counters, RatiosOfPairsFollowTheWireContract) {
   EXPECT_EQ(pairs.ratio_buckets(64), 1) << "the pair that failed has no ratio";
 }
 
+// Otherwise, strings that differ in all pairs would have the mean difference 0.
+TEST(Counters, PairsWithoutFloatsHaveNoDrift) {
+  Counters counters;
+  counters.CountPair({.ratio = 1, .difference = {.relative = 0, .is_measured = false}});
+  EXPECT_EQ(counters.Snapshot().drift().pairs(), 0);
+  counters.CountPair({.ratio = 1, .difference = {.relative = 0.5, .is_measured = true}});
+  EXPECT_EQ(counters.Snapshot().drift().pairs(), 1);
+  EXPECT_EQ(counters.Snapshot().drift().difference_sum(), 0.5);
+}
+
 PairOutcome WithOutputs(const std::vector<OutputOutcome>& outputs, const std::string& mismatch = "") {
   return {.outputs = outputs, .mismatch = mismatch};
 }
