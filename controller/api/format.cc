@@ -155,10 +155,12 @@ Json ToJson(const ModelSpec& spec) {
 
 Json ToJson(const ServingFleetSpec& spec) {
   Json json{
-      {"replicas", {{"min", spec.replicas_min}, {"max", spec.replicas_max}}},
+      {"replicas", {{"min", spec.replicas_min}}},
       {"ports", {{"grpc", spec.grpc_port}, {"rest", spec.rest_port}}},
       {"engine", {{"concurrentRuns", spec.concurrent_runs_max}, {"simulatedRun", FormatDuration(spec.simulated_run)}}},
       {"connectionAgeMax", FormatDuration(spec.connection_age_max)}};
+  // The default, min, is not written: `kubectl scale` changes only min, and the server refuses a max that differs.
+  if (spec.replicas_max != spec.replicas_min) json["replicas"]["max"] = spec.replicas_max;
   if (spec.autoscaling) json["autoscaling"] = AutoscalingToJson(*spec.autoscaling);
   const AllowedNamespaces& allowed = spec.allowed_namespaces;
   if (allowed.all) json["allowedNamespaces"] = {{"from", "All"}};

@@ -402,6 +402,16 @@ TEST(Parse, FleetReadsBackAsItWasWritten) {
   EXPECT_EQ(ToJson(*again), written);
 }
 
+TEST(Parse, AMaximumThatEqualsTheMinimumIsNotWritten) {
+  const auto written = [](const std::string& replicas) {
+    const auto objects = ParseManifests("f.yaml", WithFleetSpec("  autoscaling: {}\n  replicas: " + replicas));
+    return objects ? SpecToJson(objects->at(0)).at("replicas") : Json(objects.error().message);
+  };
+  EXPECT_EQ(written("{min: 2}"), Json({{"min", 2}}));
+  EXPECT_EQ(written("{min: 2, max: 2}"), Json({{"min", 2}}));
+  EXPECT_EQ(written("{min: 2, max: 3}"), Json({{"min", 2}, {"max", 3}}));
+}
+
 TEST(Parse, RefusesAliasesThatExpandTooFar) {
   std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 9; ++i) {

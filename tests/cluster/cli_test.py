@@ -112,6 +112,19 @@ def test_a_block_that_is_removed_from_a_file_gets_its_default(cluster, block):
     longshore(cluster, "delete", "model", "blocks")
 
 
+def test_a_fleet_without_a_maximum_can_be_scaled_by_kubectl(cluster):
+    fleet = FLEET.replace("name: cpu", "name: scaled")
+    for replicas in (5, 1):
+        longshore(cluster, "apply", "-f", "-", stdin=fleet)
+        cluster.kubectl("scale", "servingfleets.longshore.dev", "scaled", f"--replicas={replicas}")
+    # An earlier release wrote the default, which the next apply removes.
+    cluster.kubectl("apply", "--server-side", "--force-conflicts", "--field-manager=longshore", "-f", "-",
+                    input=fleet.replace("min: 3", "min: 3, max: 3"))
+    assert longshore(cluster, "apply", "-f", "-", stdin=fleet) == "ServingFleet default/scaled unchanged\n"
+    cluster.kubectl("scale", "servingfleets.longshore.dev", "scaled", "--replicas=4")
+    longshore(cluster, "delete", "fleet", "scaled")
+
+
 @pytest.mark.parametrize("command", [("apply",), ("apply", "--server-side", "--field-manager=flux"), ("create",)])
 def test_names_the_fields_that_other_managers_keep(cluster, command):
     owner = {"create": "kubectl-create", "apply": "kubectl-client-side-apply"}[command[0]] if len(command) == 1 else "flux"
