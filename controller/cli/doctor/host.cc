@@ -63,8 +63,13 @@ Finding CheckPort(const Port& port) {
   Finding finding{kPorts, fmt::format("{}, {}", port.number, port.what), Verdict::kOk, "", ""};
   const auto foreign =
       std::ranges::find_if(port.holders, [&](const Holder& holder) { return !port.owners.contains(holder.pid); });
-  if (foreign != port.holders.end()) {
-    finding.verdict = foreign->pid == 0 ? Verdict::kNotKnown : port.is_certain ? Verdict::kFailure : Verdict::kWarning;
+  if (foreign != port.holders.end() && !port.is_certain) {
+    finding.verdict = Verdict::kNotKnown;
+    finding.cause = fmt::format("no controller is running, so its port is not known; {} listens on the default one.",
+                                NameOf(*foreign));
+    finding.cure = fmt::format("if the controller is to use this port, start it with another {}", port.setting);
+  } else if (foreign != port.holders.end()) {
+    finding.verdict = foreign->pid == 0 ? Verdict::kNotKnown : Verdict::kFailure;
     finding.cause = fmt::format("{} listens on it.", NameOf(*foreign));
     finding.cure = foreign->pid == 0
                        ? fmt::format("sudo ss -ltnp 'sport = :{}', to see which one", port.number)
