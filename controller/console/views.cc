@@ -246,7 +246,8 @@ Json ModelJson(const api::Model& model, const Snapshot& snapshot, TimePoint now)
   json["numbersAt"] = api::FormatTime(text::TimeOfNumbers(model).value_or(TimePoint{}));
   const auto evidence = EvidenceOf(model, now);
   json["limits"] = {{"errorDifference", evidence ? Short(evidence->error_limit) : Json()},
-                    {"runTimeRatio", evidence ? Short(evidence->ratio_limit) : Json()}};
+                    {"runTimeRatio", evidence ? Short(evidence->ratio_limit) : Json()},
+                    {"runTime", text::RunTimeAllowed(model)}};
   json["evidence"] = evidence ? PointJson(*evidence) : Json();
   json["rollout"] = std::move(rollout);
   for (const char* field : {"conditions", "history", "failed", "nodes"}) json[field] = std::move(status[field]);

@@ -93,6 +93,7 @@ TEST(ConsoleViews, AModelShowsItsStepsItsSplitAndItsVerdict) {
   EXPECT_EQ(json["verdict"].get<std::string>().substr(0, 11), "  Undecided");
   EXPECT_EQ(json["limits"]["errorDifference"], 0.005);
   EXPECT_EQ(json["limits"]["runTimeRatio"], 1.1);
+  EXPECT_EQ(json["limits"]["runTime"], "at most 10 % or 0.1 ms longer");
   EXPECT_THAT(DumpJson(json), testing::Not(HasSubstr("secret"))) << "the state of the analysis is no number for people";
 }
 

@@ -16,7 +16,6 @@
 namespace longshore::cli::text {
 namespace {
 
-using analysis::RatioText;
 using analysis::TwoDigits;
 
 // The numbers of a verdict by their names; a missing one is 0.
@@ -83,11 +82,17 @@ Bounds RunTimeBounds(const Numbers& numbers, const api::Rollout& rollout) {
           .limit = rollout.latency.tolerance};
 }
 
+// Without requests, pairs prove that the run times are within the tolerance.
+std::string RunTimeAllowed(const Numbers& numbers, const api::Rollout& rollout) {
+  const bool by_pairs = numbers["candidateRequests"] == 0 || analysis::IsJudgedByPairs(rollout);
+  return "at most " + analysis::RunTimeLimitText(rollout, by_pairs);
+}
+
 Judged JudgedRunTimes(const Numbers& numbers, const api::Rollout& rollout) {
   if (!rollout.latency.enabled) return {"not compared", ""};
   const Bounds bounds = RunTimeBounds(numbers, rollout);
   return {HasRunTimeInterval(numbers) ? analysis::RatioIntervalText(1 + bounds.low, 1 + bounds.high) : kNoInterval,
-          fmt::format("at most {}", RatioText(1 + bounds.limit))};
+          RunTimeAllowed(numbers, rollout)};
 }
 
 using Rows = std::vector<ComparedRow>;
@@ -258,6 +263,10 @@ std::vector<NamedBounds> BoundsOf(const api::Model& model) {
   if (rollout.latency.enabled && HasRunTimeInterval(numbers))
     differences.push_back({"run time", RunTimeBounds(numbers, rollout)});
   return differences;
+}
+
+std::string RunTimeAllowed(const api::Model& model) {
+  return RunTimeAllowed(Numbers(model.status.rollout.verdict), model.spec.rollout);
 }
 
 std::string OutlookText(const api::Model& model) {

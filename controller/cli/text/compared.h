@@ -37,6 +37,9 @@ struct NamedBounds {
 // Returns the differences whose intervals are known.
 std::vector<NamedBounds> BoundsOf(const api::Model& model);
 
+// How long the candidate's run times may be compared with stable's: "at most 10 % or 0.1 ms longer".
+std::string RunTimeAllowed(const api::Model& model);
+
 // What the current step or phase still needs, and when a test would fail, in counts of requests or pairs: one sentence
 // per line. "" if no rollout is judged now.
 std::string OutlookText(const api::Model& model);

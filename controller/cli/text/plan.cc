@@ -102,8 +102,8 @@ std::string ProofText(std::string text, const api::Rollout& rollout, const Proof
                         100 * rollout.error_rate.tolerance, Percent(100 * rollout.error_rate.relative_tolerance));
   }
   if (rollout.latency.enabled) {
-    text += fmt::format("{} run time at most {} longer", rollout.error_rate.enabled ? ", a" : ": a",
-                        Percent(100 * rollout.latency.tolerance));
+    text += fmt::format("{} run time at most {}", rollout.error_rate.enabled ? ", a" : ": a",
+                        analysis::RunTimeLimitText(rollout, need.pairs_share != nullptr));
   }
   if (!rollout.error_rate.enabled) return text + "; how long the run times take depends on how much they vary";
   return text + ProofTimeText(rollout, need, traffic);

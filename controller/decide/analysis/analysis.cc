@@ -69,13 +69,6 @@ Buckets StablePast(const Analysis& analysis, int rows) {
   return past;
 }
 
-// The threshold above which a run of the candidate counts as slower: stable's threshold plus the tolerance, but at
-// least kLatencyFloor above stable's.
-int CandidateThreshold(const Analysis& analysis, int threshold) {
-  const Duration with_floor(std::llround(TimeBucketUpperMicroseconds(threshold)) + kLatencyFloor.count());
-  return std::max(threshold + analysis.tolerances.latency_buckets, BucketOf(with_floor));
-}
-
 // The runs of a window with one number of rows, and what is known about stable's runs with it.
 struct Runs {
   const CumulativeBuckets candidate;
@@ -174,6 +167,17 @@ void Close(const std::string& node, Analysis& analysis) {
 }
 
 }  // namespace
+
+int CandidateThreshold(const Analysis& analysis, int threshold) {
+  const Duration with_floor(std::llround(TimeBucketUpperMicroseconds(threshold)) + kLatencyFloor.count());
+  return std::max(threshold + analysis.tolerances.latency_buckets, BucketOf(with_floor));
+}
+
+std::string RunTimeLimitText(const api::Rollout& rollout, bool by_pairs) {
+  const std::string floor =
+      by_pairs ? "" : fmt::format(" or {:g} ms", static_cast<double>(kLatencyFloor.count()) / 1000);
+  return fmt::format("{:g} %{} longer", 100 * rollout.latency.tolerance, floor);
+}
 
 void Add(const api::ArmEvidence& more, api::ArmEvidence& total) {
   total.requests += more.requests;

@@ -178,6 +178,10 @@ void ForEachProcess(AnalysisT& analysis, Visit visit) {
 // with 5% of the traffic has colder caches.
 inline constexpr Duration kLatencyFloor{100};
 
+// The bucket above which a run of the candidate counts as slower if one of stable counts as slower above `threshold`:
+// that bucket plus the tolerance, but at least kLatencyFloor above it. Pairs are compared without kLatencyFloor.
+int CandidateThreshold(const Analysis& analysis, int threshold);
+
 // The state at the start of a rollout. `baseline`: the known counts of stable before it.
 Analysis Begin(const api::ModelSpec& spec, const api::ArmEvidence& baseline);
 
@@ -208,6 +212,9 @@ bool IsKeyed(const api::Rollout& rollout);
 // Whether the requests of clients say nothing about the candidate in the whole rollout, so that only pairs count: users
 // are assigned, or the strategy gives the candidate no weight before it is promoted.
 bool IsJudgedByPairs(const api::Rollout& rollout);
+// How much longer than stable's the candidate's run times may be, for people: "10 % longer" if pairs prove it, and
+// "10 % or 0.1 ms longer" (kLatencyFloor) if requests do.
+std::string RunTimeLimitText(const api::Rollout& rollout, bool by_pairs);
 
 // The requests that the candidate answered. If users are assigned, pairs count too, because there may be no user of the
 // candidate at a low weight.

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "common/statistics/rates.h"
 #include "controller/decide/analysis/pairs.h"
 #include "controller/decide/analysis/seen.h"
 #include "controller/decide/analysis/texts.h"
@@ -107,6 +108,45 @@ TEST(DifferenceText, DoesNotShowAnIntervalThatContainsEveryDifference) {
   EXPECT_EQ(DifferenceText(seen, spec).find("its error rate is 50 percentage points lower to 100"), 0u);
   spec.rollout.error_rate.enabled = spec.rollout.latency.enabled = false;
   EXPECT_EQ(DifferenceText(seen, spec), "no test is enabled");
+}
+
+// 48 runs of both versions, spread over 16 buckets from `lowest`.
+Analysis WithFewRuns(size_t lowest) {
+  Analysis analysis;
+  analysis.tolerances.latency_buckets = 1;
+  Buckets runs(lowest + 16);
+  for (size_t i = 0; i < 48; ++i) ++runs[lowest + i % 16];
+  analysis.candidate.run_times[1] = analysis.stable.run_times[1] = runs;
+  return analysis;
+}
+
+double HighOf(const Analysis& analysis, bool without_weight = false) {
+  StepFacts step;
+  step.without_weight = without_weight;
+  return SeenIn(analysis, api::ModelSpec(), step).run_time_ratio.high;
+}
+
+TEST(Seen, AProofOfTheRunTimesBoundsTheirInterval) {
+  constexpr size_t k13Ms = 110, k8Us = 24;
+  Analysis slow = WithFewRuns(k13Ms), fast = WithFewRuns(k8Us);
+  const double unproven = HighOf(slow);
+  EXPECT_GT(unproven, 1.3);
+  EXPECT_NEAR(HighOf(fast), unproven, 1e-9);
+  for (Analysis* analysis : {&slow, &fast}) {
+    for (EProcess& process : analysis->latency_proof) process.log_e.assign(statistics::kBetterOdds.size(), 10);
+  }
+  EXPECT_NEAR(HighOf(slow), std::exp2(1 / 8.0), 1e-9);
+  EXPECT_NEAR(HighOf(fast), unproven, 1e-9) << "it allows 100 microseconds more";
+  EXPECT_NEAR(HighOf(fast, true), unproven, 1e-9) << "without weight, pairs are the proof";
+  fast.pair_latency_proof.log_e.assign(kBetterCoins.size(), 10);
+  EXPECT_NEAR(HighOf(fast, true), std::exp2(1 / 8.0), 1e-9) << "pairs are compared without the 100 microseconds";
+}
+
+TEST(RunTimeLimitText, NamesThe100MicrosecondsThatRequestsAlwaysMayTake) {
+  api::Rollout rollout;
+  rollout.latency.tolerance = 0.125;
+  EXPECT_EQ(RunTimeLimitText(rollout, false), "12.5 % or 0.1 ms longer");
+  EXPECT_EQ(RunTimeLimitText(rollout, true), "12.5 % longer");
 }
 
 TEST(TwoDigits, HaveNoExponent) {

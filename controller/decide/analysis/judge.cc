@@ -178,6 +178,13 @@ api::Verdict JudgeSample(const Seen& seen, const api::ModelSpec& spec, const Ste
           {}};
 }
 
+// The run times that the proof allows: the interval of short ones may go far beyond the tolerance.
+std::string RunTimeNote(const api::Rollout& rollout, const StepFacts& step) {
+  if (!rollout.latency.enabled) return "";
+  return fmt::format("; a run time at most {} is allowed",
+                     RunTimeLimitText(rollout, step.without_weight || IsJudgedByPairs(rollout)));
+}
+
 // The result of a step without a failed test.
 api::Verdict JudgeStep(const Seen& seen, const api::ModelSpec& spec, const StepFacts& step) {
   const api::Rollout& rollout = spec.rollout;
@@ -196,8 +203,8 @@ api::Verdict JudgeStep(const Seen& seen, const api::ModelSpec& spec, const StepF
   if (missing.empty()) {
     return {"Pass",
             "Proven",
-            fmt::format("the candidate is not worse than stable by more than the tolerance: {}",
-                        DifferenceText(seen, spec)),
+            fmt::format("the candidate is not worse than stable by more than the tolerance: {}{}",
+                        DifferenceText(seen, spec), RunTimeNote(rollout, step)),
             {}};
   }
   if (patient) {

@@ -97,9 +97,22 @@ void SeeRunTimes(Seen& seen) {
   if (std::isfinite(ratio.high)) seen.run_time_ratio = ratio;
 }
 
-// The interval comes from another method than the proof. Where they differ, the proof decides.
-void Reconcile(const ErrorTolerance& tolerance, Seen& seen) {
-  const double allowed = tolerance.LimitFor(seen.stable_error_rate) - seen.stable_error_rate;
+// The largest ratio of the median run times that the proof allows.
+double RunTimeAllowed(const Analysis& analysis, bool by_pairs, const Seen& seen) {
+  const Buckets runs = Sum(seen.stable.run_times);
+  if (by_pairs || Total(runs) == 0) return std::exp2(analysis.tolerances.latency_buckets / 8.0);
+  const int median = QuantileBucket(runs, 0.5);
+  return TimeBucketUpperMicroseconds(CandidateThreshold(analysis, median)) / TimeBucketUpperMicroseconds(median);
+}
+
+// The intervals come from other methods than the proofs. Where they differ, the proof decides. A missing proof of the
+// run times says nothing about the interval of the median, because it may be another quantile that lacks it.
+void Reconcile(const Analysis& analysis, bool by_pairs, Seen& seen) {
+  Interval& ratio = seen.run_time_ratio;
+  if (seen.latency_proof >= 1 / kAlphaProof)
+    ratio.high = std::min(ratio.high, RunTimeAllowed(analysis, by_pairs, seen));
+  ratio.low = std::min(ratio.low, ratio.high);
+  const double allowed = analysis.tolerances.errors.LimitFor(seen.stable_error_rate) - seen.stable_error_rate;
   double& high = seen.error_difference.high;
   high = seen.errors_proof >= 1 / kAlphaProof ? std::min(high, allowed) : std::max(high, allowed);
   seen.error_difference.low = std::min(seen.error_difference.low, high);
@@ -131,8 +144,8 @@ Seen SeenIn(const Analysis& analysis, const api::ModelSpec& spec, const StepFact
     seen.stable_error_rate =
         static_cast<double>(seen.stable.errors + analysis.baseline.errors) / static_cast<double>(requests);
   }
-  Reconcile(analysis.tolerances.errors, seen);
   SeeRunTimes(seen);
+  Reconcile(analysis, proven_by_pairs, seen);
   return seen;
 }
 

@@ -115,7 +115,7 @@ export interface Model extends ModelRow, Answer {
   numbersAt: string; // When the numbers of the verdict were last updated; "" unless a rollout is judged.
   compared: Compared[];
   comparedNote: string; // What is to be said about the table of `compared`; "": nothing.
-  limits: { errorDifference: number | null; runTimeRatio: number | null };
+  limits: { errorDifference: number | null; runTimeRatio: number | null; runTime: string }; // "at most 10 % longer".
   evidence: EvidencePoint | null; // What it shows now, or showed at the end of the rollout: the numbers of `compared`.
   rollout: Rollout;
   conditions: Condition[];

@@ -77,10 +77,11 @@ function ErrorInterval({ evidence, isOver, verdict, ...times }: IntervalProps) {
 
 interface RatioProps extends IntervalProps {
   told: number; // A larger ratio stands for any larger one.
+  allowed: string; // "at most 10 % longer".
   ofPairs: boolean; // Whether the interval is that of pairs, and not of requests.
 }
 
-function RatioInterval({ evidence, isOver, verdict, told, ofPairs, ...times }: RatioProps) {
+function RatioInterval({ evidence, isOver, verdict, told, allowed, ofPairs, ...times }: RatioProps) {
   const known = evidence.filter((point) => point[4] !== null && point[5] !== null);
   const last = known.at(-1);
   if (!last) return null;
@@ -90,7 +91,7 @@ function RatioInterval({ evidence, isOver, verdict, told, ofPairs, ...times }: R
   const shown = shownFor(Math.max(LIMITS_SHOWN * ((limit ?? 1) - 1), 0.2), low - 1, high - 1);
   const summary =
     `With 95 % confidence, the candidate's median run time${where} differs from stable's by ${low >= told ? change(low) : `${change(low)} to ${change(high)}`}` +
-    (limit === null ? `. ${NO_LIMIT}` : `; the limit is ${change(limit)}. ${shownBy(RUN_TIME_TEST, verdict, isOver)}`);
+    (limit === null ? `. ${NO_LIMIT}` : `; it may be ${allowed}. ${shownBy(RUN_TIME_TEST, verdict, isOver)}`);
   return (
     <div>
       <Graph
@@ -129,7 +130,7 @@ export function EvidenceGraphs({ model, history }: { model: Model; history: Hist
     <Section title={`Evidence against the limits${isLast}`}>
       <div class="graphs">
         <ErrorInterval {...times} evidence={evidence} />
-        <RatioInterval {...times} evidence={evidence} told={history.ratioTold} ofPairs={ofPairs} />
+        <RatioInterval {...times} evidence={evidence} told={history.ratioTold} allowed={model.limits.runTime} ofPairs={ofPairs} />
       </div>
     </Section>
   );
