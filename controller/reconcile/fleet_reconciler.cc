@@ -25,6 +25,9 @@ constexpr Duration kListensAfterRemoval = std::chrono::seconds(1);
 constexpr Duration kSilentAfter = std::chrono::seconds(1);
 constexpr Duration kRestartAfter = std::chrono::seconds(15);
 constexpr Duration kSilentAgain = std::chrono::seconds(1);
+// After which time a process is asked that has not connected to this controller at all. It may start slowly if many
+// start at once, so the time is longer.
+constexpr Duration kConnectsWithin = std::chrono::seconds(60);
 
 // Minimum time between two messages to all nodes of a fleet, and between two writes of its status, so that several
 // joining and leaving nodes cause one message. 0 for a small fleet.
@@ -106,7 +109,7 @@ Result<Reconciliation> FleetReconciler::ReconcileFleet(const api::Key& key, Flee
   // The status comes last, so that a failing status write does not block the steps above.
   FleetSeen seen = FleetSeenOf(wanted, node_infos, addresses, scaling);
   seen.returning = ReturningNodes(memory);
-  seen.silent = SilentNodes(fleet, node_infos);
+  const std::optional<Duration> watch_again = WatchUnconnected(fleet, memory, seen);
   seen.wanted = replicas;
   seen.progress = progress;
   const api::ObservedFleet observed{wanted.metadata.uid, wanted.metadata.generation, replicas};
@@ -123,7 +126,7 @@ Result<Reconciliation> FleetReconciler::ReconcileFleet(const api::Key& key, Flee
     reconciliation.write = {key, wanted.metadata.uid, wanted.metadata.resource_version, api::ToJson(next.status)};
   }
   if (waits || !seen.returning.empty()) shared_.deps.queue(key, kAwaitAgain);
-  reconciliation.finish = [this, wanted, status = next.status, addresses, scaled = scaling.done, progress,
+  reconciliation.finish = [this, wanted, status = next.status, addresses, scaled = scaling.done, progress, watch_again,
                            &memory](const Status& written) -> Outcome {
     RETURN_IF_ERROR(written);
     // The status may be the stored one, because the next write must wait.
@@ -131,7 +134,9 @@ Result<Reconciliation> FleetReconciler::ReconcileFleet(const api::Key& key, Flee
       memory.unwritten_autoscale.reset();
     shared_.RecordEvents(EventsOf(wanted, status));
     RETURN_IF_ERROR(scaled);
-    return CheckAgainIn(wanted, addresses, progress);
+    Outcome again = CheckAgainIn(wanted, addresses, progress);
+    if (again && watch_again) *again = std::min(again->value_or(*watch_again), *watch_again);
+    return again;
   };
   return reconciliation;
 }
@@ -343,25 +348,39 @@ std::set<std::string> FleetReconciler::ReturningNodes(const FleetMemory& memory)
   return nodes;
 }
 
-// The nodes on this host whose process runs, and has been connected, but does not answer. Restarts those that do not
-// for too long. (The pid of a pod is unknown here: Kubernetes asks it.)
-std::set<std::string> FleetReconciler::SilentNodes(const std::string& fleet,
-                                                   const std::vector<fleet::NodeInfo>& node_infos) {
-  std::set<std::string> silent;
+// Finds the nodes on this host whose process runs, but has no stream, and restarts those that do not answer for too
+// long. Returns when to look again. (The pid of a pod is unknown here: Kubernetes asks it.)
+std::optional<Duration> FleetReconciler::WatchUnconnected(const std::string& fleet, FleetMemory& memory,
+                                                          FleetSeen& seen) {
   const MonotonicPoint now = shared_.deps.timer.Now();
-  const size_t slash = fleet.find('/');
-  for (const fleet::NodeInfo& info : node_infos) {
+  const auto before = std::exchange(memory.unconnected, {});
+  std::optional<Duration> again;
+  for (const fleet::NodeInfo& info : seen.processes) {
     const nodes::ViewPtr view = shared_.deps.nodes.Node(fleet, info.node);
-    const bool is_lost = view && !view->connected && view->hello.pid() == info.pid;
-    if (!is_lost || info.state != fleet::NodeState::kRunning) continue;
-    shared_.deps.queue({api::kServingFleetKind, fleet.substr(0, slash), fleet.substr(slash + 1)}, kSilentAgain);
-    if (now - view->lost_at < kSilentAfter) continue;
-    silent.insert(info.node);
-    if (now - view->lost_at < kRestartAfter) continue;
-    const Status restarted = shared_.deps.fleet.Restart(fleet, info.node);
-    if (!restarted) spdlog::error("node {} is not restarted: {}", info.node, restarted.error().message);
+    if (info.pid == 0 || info.state != fleet::NodeState::kRunning || (view && view->connected)) continue;
+    const bool was_connected = view && view->hello.pid() == info.pid;
+    const auto former = before.find(info.node);
+    const bool is_new = former == before.end() || former->second.pid != info.pid;
+    Unconnected& process = memory.unconnected[info.node];
+    process = is_new ? Unconnected{info.pid, now} : former->second;
+    if (was_connected) process.since = view->lost_at;
+    const Duration elapsed = now - process.since;
+    const Duration left = (was_connected ? kRestartAfter : kConnectsWithin) - elapsed;
+    if (left <= Duration(0)) AskToAnswer(fleet, info.node, process);
+    if (process.answers) seen.unconnected.insert(info.node);
+    if (was_connected && !process.answers && elapsed >= kSilentAfter) seen.silent.insert(info.node);
+    const Duration next = was_connected ? kSilentAgain : std::max(kSilentAgain, left);
+    again = std::min(again.value_or(next), next);
   }
-  return silent;
+  return again;
+}
+
+// Logs only the first answer: a node without a stream is asked again and again.
+void FleetReconciler::AskToAnswer(const std::string& fleet, const std::string& node, Unconnected& process) {
+  const Status restarted = shared_.deps.fleet.Restart(fleet, node);
+  if (restarted || process.answers) return;
+  process.answers = true;
+  spdlog::warn("node {} is not restarted: {}", node, restarted.error().message);
 }
 
 // Makes the part of the desired state that all nodes share, such as the list of peers. Between two changes it waits for

@@ -53,7 +53,8 @@ class FleetReconciler final : public KindReconciler {
   void QueueInTurn(const FleetMemory& memory) const;
   void WriteTargets();
   std::set<std::string> ReturningNodes(const FleetMemory& memory) const;
-  std::set<std::string> SilentNodes(const std::string& fleet, const std::vector<fleet::NodeInfo>& node_infos);
+  std::optional<Duration> WatchUnconnected(const std::string& fleet, FleetMemory& memory, FleetSeen& seen);
+  void AskToAnswer(const std::string& fleet, const std::string& node, Unconnected& process);
   bool IsWaitingForNodes(FleetMemory& memory, const std::vector<fleet::NodeInfo>& node_infos) const;
 
   Shared& shared_;

@@ -615,5 +615,35 @@ TEST_F(ReachableFleet, ANodeThatDoesNotAnswerIsNotReadyAndIsRestarted) {
   EXPECT_EQ(processes_.restarted.size(), 1U);
 }
 
+TEST_F(ReachableFleet, ANodeThatAnswersButHasNoStreamIsNamedAsSuch) {
+  nodes_.Attach("default.cpu-0");
+  Settle();
+  nodes_.views.at("default.cpu-0").hello.set_pid(1);
+  nodes_.Leave("default.cpu-0", timer_.Now());
+  processes_.restarting = FailedPrecondition("it answers");
+  timer_.Advance(std::chrono::seconds(15));
+  ASSERT_TRUE(reconciler_->Reconcile(kFleetKey));
+  const std::string answers =
+      "False: NodesNotReady: 0 of 1 nodes are ready; default.cpu-0 has no stream to the controller, although its "
+      "process 1 answers";
+  EXPECT_EQ(ConditionOf("Ready"), answers);
+  processes_.restarting = {};
+  ASSERT_TRUE(reconciler_->Reconcile(kFleetKey));
+  EXPECT_EQ(ConditionOf("Ready"), answers) << "it is asked again, and nothing else is known meanwhile";
+}
+
+TEST_F(ReachableFleet, ANodeThatHungBeforeTheControllerStartedIsRestarted) {
+  nodes_.views.clear();
+  Settle();
+  Restart();
+  EXPECT_EQ(reconciler_->Reconcile(kFleetKey).value(), std::optional<Duration>(std::chrono::seconds(60)));
+  timer_.Advance(std::chrono::seconds(59));
+  ASSERT_TRUE(reconciler_->Reconcile(kFleetKey));
+  EXPECT_TRUE(processes_.restarted.empty()) << "it may start slowly";
+  timer_.Advance(std::chrono::seconds(1));
+  ASSERT_TRUE(reconciler_->Reconcile(kFleetKey));
+  EXPECT_EQ(processes_.restarted, std::vector<std::string>{"default.cpu-0"});
+}
+
 }  // namespace
 }  // namespace longshore::reconcile

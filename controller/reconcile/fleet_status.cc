@@ -32,10 +32,14 @@ api::FleetNodeStatus EntryOf(const FleetSeen& seen, const api::ServingFleetStatu
 }
 
 // Adds to `troubles` the error of the last exit of a node, and the error with which the node refused its state.
-void AddTroubles(const fleet::NodeInfo& process, const KnownNode* node, const std::string& state,
+void AddTroubles(const FleetSeen& seen, const fleet::NodeInfo& process, const KnownNode* node, const std::string& state,
                  std::vector<api::Sentence>& troubles) {
+  const bool is_unconnected = seen.unconnected.contains(process.node);
   if (state == "NotAnswering") {
     troubles.push_back({process.node, fmt::format(" does not answer, although its process {} runs", process.pid)});
+  } else if (is_unconnected) {
+    troubles.push_back(
+        {process.node, fmt::format(" has no stream to the controller, although its process {} answers", process.pid)});
   } else if (!process.last_exit.empty() && state != "Ready") {
     troubles.push_back({process.node, " " + process.last_exit});
   }
@@ -135,7 +139,7 @@ api::ServingFleetStatus DescribeFleet(const api::ServingFleet& before, const Fle
     const auto known = seen.nodes->find(process.node);
     const KnownNode* node = known == seen.nodes->end() ? nullptr : &known->second;
     status.nodes.push_back(EntryOf(seen, before.status, process, node));
-    AddTroubles(process, node, status.nodes.back().state, troubles);
+    AddTroubles(seen, process, node, status.nodes.back().state, troubles);
   }
   status.ready_replicas = static_cast<int>(std::ranges::count(status.nodes, "Ready", &api::FleetNodeStatus::state));
   LimitNodes(status.nodes);

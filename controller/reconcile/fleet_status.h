@@ -29,6 +29,8 @@ struct FleetSeen {
   std::set<std::string> returning{};
   // Nodes whose process runs, but has not answered for a while.
   std::set<std::string> silent{};
+  // Nodes whose process answers, but has no stream to the controller.
+  std::set<std::string> unconnected{};
   Result<fleet::Addresses> addresses{};  // The addresses of the fleet, or why it cannot listen.
   int wanted = 0;                        // The number of nodes that the fleet should have.
   fleet::Progress progress{};            // What the fleet knows about its address and its nodes.

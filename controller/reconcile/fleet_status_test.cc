@@ -170,6 +170,15 @@ TEST(DescribeFleet, ANodeThatDoesNotAnswerIsNamedAndNotTheEndOfItsFormerProcess)
   EXPECT_EQ(status.nodes[1].state, "NotAnswering");
   EXPECT_EQ(ConditionOf(status, "Ready").message,
             "1 of 2 nodes are ready; cpu-001 does not answer, although its process 7 runs");
+  seen.silent.clear();
+  seen.unconnected = {"cpu-001"};
+  seen.processes[1].node = "cpu-001";
+  const auto nodes_left = ReadyNodes(1);
+  seen.nodes = &nodes_left;
+  const api::ServingFleetStatus answers = DescribeFleet({}, seen, TimePoint());
+  EXPECT_EQ(answers.nodes[1].state, "Starting") << "it waits for the controller";
+  EXPECT_EQ(ConditionOf(answers, "Ready").message,
+            "1 of 2 nodes are ready; cpu-001 has no stream to the controller, although its process 7 answers");
 }
 
 TEST(DescribeFleet, ANodeThatReturnsToANewControllerIsAsItWasBefore) {

@@ -105,6 +105,13 @@ struct ModelMemory {
   std::unique_ptr<Unwritten> unwritten{};
 };
 
+// A process of this host that runs and has no stream to the controller.
+struct Unconnected {
+  int64_t pid = 0;
+  MonotonicPoint since{};  // When its stream ended, or when this controller saw it first.
+  bool answers = false;    // Whether it has answered when it was asked, so that it is not restarted.
+};
+
 // The removal of a fleet whose object was deleted and that still has nodes.
 struct Removal {
   MonotonicPoint since;
@@ -121,8 +128,9 @@ struct FleetMemory {
   Json rest_of_spec{};  // The spec, without the number of nodes, for which all Models were last scheduled.
   // Progress::unreachable for which all Models were last scheduled; nullopt: not known yet.
   std::optional<std::string> unreachable{};
-  std::string trouble{};            // TroubleOf the fleet in its last reconciliation.
-  std::set<std::string> awaited{};  // Nodes started before this controller that have not reported yet.
+  std::string trouble{};                             // TroubleOf the fleet in its last reconciliation.
+  std::set<std::string> awaited{};                   // Nodes started before this controller that have not reported yet.
+  std::map<std::string, Unconnected> unconnected{};  // Key: node.
   FleetBook book;
   bool nodes_were_read = false;
   std::optional<Removal> removal{};
