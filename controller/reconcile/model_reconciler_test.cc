@@ -62,33 +62,6 @@ TEST_F(ReconcilerTest, AModelIsNotReadyBeforeTheNodesOfANewControllerHaveItsStat
   EXPECT_EQ(ready(), "True Serving");
 }
 
-TEST_F(ReconcilerTest, TheFilesOfAFailedVersionAreWatchedUntilTheyAreOthersOrTheModelIsDeleted) {
-  nodes_.Attach("default.cpu-0", {{"m", 1}});
-  nodes::Unshared(nodes_.views.at("default.cpu-0").report)
-      .mutable_versions(0)
-      ->set_state(control::VersionReport::FAILED);
-  ApplyModel("m");
-  Settle();
-  ASSERT_EQ(StatusOf("m").failed.size(), 1);
-  EXPECT_EQ(failed_files_.watched["m"], std::set<int64_t>{1});
-  Settle({ModelKey("m")});
-  EXPECT_EQ(StatusOf("m").rollout.attempt, 1);
-
-  failed_files_.changed_at[1] = clock_.Now() + std::chrono::seconds(1);
-  clock_.Advance(std::chrono::seconds(2));
-  nodes::Unshared(nodes_.views.at("default.cpu-0").report)
-      .mutable_versions(0)
-      ->set_state(control::VersionReport::READY);
-  Settle({ModelKey("m")});
-  EXPECT_EQ(StatusOf("m").rollout.attempt, 2);
-  EXPECT_EQ(StatusOf("m").stable_version, 1);
-  EXPECT_TRUE(failed_files_.watched["m"].empty());
-
-  ASSERT_TRUE(disk_->Delete(ModelKey("m"), disk_->Get(ModelKey("m"))->metadata.uid));
-  Settle({ModelKey("m")});
-  EXPECT_FALSE(failed_files_.watched.contains("m"));
-}
-
 class DetailsOfAModel : public ReconcilerTest {
  protected:
   static constexpr const char* kNode = "default.cpu-0";
