@@ -244,6 +244,19 @@ TEST(Doctor, AVersionThatServesAndFailsItsGoldenSetIsAWarning) {
   EXPECT_EQ(failing.cure, "longshore explain digits -n default");
 }
 
+TEST(Doctor, AModelWithoutOneOfItsNodesIsAWarning) {
+  api::Model model;
+  model.metadata.name = "digits";
+  model.metadata.generation = model.status.observed_generation = 1;
+  model.spec.version = model.status.stable_version = 2;
+  model.status.conditions = {{"Ready", "True", "Serving", "version 2 is ready on 1 of 2 nodes", 1, {}},
+                             {"NodesAvailable", "False", "BadNodes", "node b: bad disk", 1, {}}};
+  const Finding lacking = CheckModels({model}, {}, "")[0];
+  EXPECT_EQ(lacking.verdict, Verdict::kWarning);
+  EXPECT_EQ(lacking.cause, "NodesAvailable: node b: bad disk.");
+  EXPECT_EQ(lacking.cure, "longshore explain digits -n default");
+}
+
 TEST(Doctor, UnreadableObjectsAndKindsAreNamed) {
   EXPECT_EQ(CheckUnreadable({api::kModelKind, "default", "x"}, "/m/x.json is damaged").verdict, Verdict::kFailure);
   EXPECT_EQ(CheckUnlisted("Model", {Code::kPermissionDenied, "forbidden"}).verdict, Verdict::kNotKnown);

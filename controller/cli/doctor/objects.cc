@@ -48,8 +48,9 @@ Findings CheckModels(const std::vector<api::Model>& models, const text::HostSeen
     const bool rolls_out = report.standing == text::Standing::kUnderWay && model.status.stable_version != 0 &&
                            api::IsUnderWay(model.status.rollout.phase);
     if (rolls_out) finding.verdict = Verdict::kOk;
-    // The object is as the manifest wants it, but its answers are wrong.
-    if (finding.verdict == Verdict::kOk && text::FailsGoldenSet(model)) finding.verdict = Verdict::kWarning;
+    // The object is as the manifest wants it, but its answers are wrong, or fewer nodes serve it than should.
+    const bool has_trouble = text::FailsGoldenSet(model) || text::LacksNodes(model);
+    if (finding.verdict == Verdict::kOk && has_trouble) finding.verdict = Verdict::kWarning;
     if (finding.verdict != Verdict::kOk)
       finding.cure = fmt::format("longshore explain {} -n {}{}", model.metadata.name, model.metadata.namespace_, place);
     findings.push_back(std::move(finding));

@@ -86,7 +86,7 @@ Report ByConditions(const api::Metadata& metadata, const ObjectStatus& status, c
   const bool done = ready.status == "True" && find("Reconciling").status != "True";
   if (const auto old = std::ranges::find(conditions, kOldKinds, &api::Condition::reason); old != conditions.end())
     return {done ? Standing::kAsWanted : Standing::kUnderWay, old->message};
-  for (const api::Condition& shown : {find(kGoldenSetPasses), find(kStorageWritable)}) {
+  for (const api::Condition& shown : {find(kGoldenSetPasses), find(kNodesAvailable), find(kStorageWritable)}) {
     if (IsTrouble(shown)) return {done ? Standing::kAsWanted : Standing::kUnderWay, shown.type + ": " + shown.message};
   }
   return {done ? Standing::kAsWanted : Standing::kUnderWay, ready.message};

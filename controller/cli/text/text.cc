@@ -189,6 +189,11 @@ bool FailsGoldenSet(const api::Model& model) {
   return golden != nullptr && golden->status == "False";
 }
 
+bool LacksNodes(const api::Model& model) {
+  const api::Condition* available = Find(model.status.conditions, "NodesAvailable");
+  return available != nullptr && available->status == "False";
+}
+
 std::string Age(TimePoint at, TimePoint now) {
   if (at == TimePoint{}) return "-";
   const int64_t seconds = std::max<int64_t>(0, std::chrono::duration_cast<std::chrono::seconds>(now - at).count());

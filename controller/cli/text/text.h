@@ -41,6 +41,8 @@ std::string WhyNothingServes(const api::Model& model);
 
 // Whether the version that serves fails its golden set.
 bool FailsGoldenSet(const api::Model& model);
+// Whether nodes lack a version that they should have.
+bool LacksNodes(const api::Model& model);
 
 // Returns, for example, "2 -> 3, step 2 of 3 at 25 %", or "new: 1, Loading" for a first version; "-" when no rollout is
 // under way.

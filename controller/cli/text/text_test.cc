@@ -484,6 +484,7 @@ TEST(Standing, AModelIsAsWantedWithoutABadNodeAndTheTroubleIsShown) {
   model.status.conditions.push_back({"NodesAvailable", "False", "BadNodes", "node b: bad disk", 4, kNow});
   EXPECT_EQ(ReportOf(model).standing, Standing::kAsWanted);
   EXPECT_NE(StatusOfModel(model, kNow).find("NodesAvailable: node b: bad disk"), std::string::npos);
+  EXPECT_THAT(StatusTable({}, {model}), HasSubstr("NodesAvailable: node b: bad disk"));
   EXPECT_NE(ExplainModel(model, kNow).find("  Nodes without a version that they should have: node b: bad disk\n"),
             std::string::npos)
       << ExplainModel(model, kNow);
