@@ -80,7 +80,8 @@ Result<Place> OpenPlace(const Options& options, const MonotonicClock& clock) {
   place.home = api::Home::kCluster;
   place.cluster = cluster;
   place.namespace_ = cluster.namespace_;
-  store::kube::KubeStoreOptions store_options;
+  store::kube::KubeStoreOptions store_options{.fails_if_forbidden = true};
+  store_options.first_list_max = std::min(store_options.first_list_max, options.timeout);
   if (!options.all_namespaces)
     store_options.namespaces = {options.namespace_.empty() ? cluster.namespace_ : options.namespace_};
   ASSIGN_OR_RETURN(place.store, store::kube::KubeStore::Open(cluster, store_options, clock));

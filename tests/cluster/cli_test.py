@@ -4,6 +4,8 @@ import datetime
 import json
 import os
 import pathlib
+import re
+import socket
 import subprocess
 import sys
 import time
@@ -237,6 +239,28 @@ def test_status_waits_for_a_controller_that_was_just_installed(cluster, ready_mo
     renew(cluster)
     assert "as wanted" in waiting.communicate(timeout=60)[0]
     assert waiting.returncode == 0
+
+
+@pytest.mark.parametrize("command", [
+    ("abort", "life"), ("validate", "life"), ("status", "life", "--wait"), ("get", "models", "-w")])
+def test_a_missing_right_ends_a_command_at_once(cluster, ready_model, command):
+    environment = {**cluster.environment(), "KUBECONFIG": str(cluster.user("nobody"))}
+    timeout = () if "-w" in command else ("--timeout=10m",)
+    begin = time.monotonic()
+    assert "is forbidden" in longshore(cluster, *command, *timeout, environment=environment, code=1)
+    assert time.monotonic() - begin < 20, "it waited for the right as a controller does"
+
+
+def test_a_command_waits_no_longer_than_its_timeout_for_a_server(cluster, tmp_path):
+    """A server that accepts connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        kubeconfig = tmp_path / "silent.kubeconfig"
+        text = cluster.kubeconfig.read_text()
+        kubeconfig.write_text(re.sub(r"https://[^\s\"]+", f"https://127.0.0.1:{silent.getsockname()[1]}", text))
+        environment = {**cluster.environment(), "KUBECONFIG": str(kubeconfig)}
+        begin = time.monotonic()
+        longshore(cluster, "abort", "life", "--timeout=1s", environment=environment, code=1)
+        assert time.monotonic() - begin < 20, "it waited as long as a controller does"
 
 
 def test_status_says_if_it_may_not_read_the_lease(cluster, ready_model):

@@ -302,8 +302,12 @@ Result<std::unique_ptr<Watch>> KubeStore::WatchAll(OnChange on_change) {
   }
   const auto until = std::chrono::steady_clock::now() + options_.first_list_max;
   for (const auto& mirrored : mirrors) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
-    const Status complete = mirrored->cache.WaitUntilComplete(std::max(left, std::chrono::milliseconds(0)));
+    auto left =
+        std::max(std::chrono::milliseconds(0),
+                 std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now()));
+    // With 0 ms, WaitUntilComplete returns what the server has said.
+    if (options_.fails_if_forbidden && mirrored->cache.WaitUntilCompleteOrForbidden(left)) left = {};
+    const Status complete = mirrored->cache.WaitUntilComplete(left);
     if (!complete) return Prefixed(complete.error(), CollectionPath(mirrored->kind, mirrored->namespace_));
   }
   const std::lock_guard lock(mutex_);

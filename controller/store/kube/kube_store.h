@@ -23,6 +23,9 @@ struct KubeStoreOptions {
   longshore::kube::ApiOptions api{};
   // Limit of the time that WatchAll waits for the first list of every collection.
   std::chrono::milliseconds first_list_max{30'000};
+  // Whether WatchAll fails as soon as the server refuses a list because a right is missing. A controller waits instead,
+  // because its rights may be granted only after its start.
+  bool fails_if_forbidden = false;
 };
 
 class KubeStore final : public Store {
