@@ -128,7 +128,7 @@ Findings OfManifests(const Json& json) {
   for (const Json& one : json) {
     manifests.push_back({one.at("file"), Get<std::string>(one, "mistake", ""),
                          Get(one, "refused", std::vector<std::string>()), Get<std::string>(one, "definedTwice", ""),
-                         Get(one, "taken", true)});
+                         Get<std::string>(one, "differs", ""), Get(one, "taken", true)});
   }
   return CheckManifests("/m", manifests, " --manifests /m");
 }

@@ -53,6 +53,10 @@ Finding CheckManifest(const std::string& dir, const Manifest& manifest, const st
     finding.verdict = Verdict::kWarning;
     finding.cause = "no controller has read its current text.";
     finding.cure = "longshore status --wait" + place + ", which waits for the controller";
+  } else if (!manifest.differs.empty()) {
+    finding.verdict = Verdict::kWarning;
+    finding.cause = manifest.differs + ".";
+    finding.cure = fmt::format("longshore diff -f {}{}, then apply the file, or change it", path, place);
   }
   return finding;
 }

@@ -44,6 +44,7 @@ struct Manifest {
   std::string mistake{};               // Why a controller cannot apply it.
   std::vector<std::string> refused{};  // Objects that the controller could not apply.
   std::string defined_twice{};         // "Model default/iris is already defined in iris.yaml"; "" if no refused one is.
+  std::string differs{};               // How the file and an object differ, as a sentence; "" if no object does.
   bool is_taken = true;                // Whether a controller has read its current text.
 };
 // `place`: arguments by which other commands find the folder.

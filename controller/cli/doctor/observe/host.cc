@@ -14,6 +14,8 @@
 #include "controller/cli/doctor/observe/reads.h"
 #include "controller/cli/doctor/observe/stored.h"
 #include "controller/cli/host/definitions.h"
+#include "controller/cli/host/disagreement.h"
+#include "controller/store/document.h"
 #include "controller/store/local/controller_lock.h"
 #include "controller/store/local/manifest_files.h"
 
@@ -102,11 +104,31 @@ Findings ExaminePorts(const Host& host) {
   return findings;
 }
 
-Findings ExamineManifests(const Path& dir, const std::string& place) {
+// The objects that the files define. Objects of a kind that cannot be listed are not among them.
+host::Objects ObjectsOfFiles(store::Store& store, const std::vector<store::local::ManifestFile>& files) {
+  host::Objects objects;
+  for (const char* kind : {api::kModelKind, api::kServingFleetKind}) {
+    const auto listing = store.List(kind);
+    if (!listing) continue;
+    for (const store::local::ManifestFile& file : files) {
+      for (const api::Key& key : file.objects) {
+        if (key.kind == kind) objects[key] = std::nullopt;
+      }
+    }
+    for (const store::Unreadable& one : listing->unreadable) objects.erase(one.key);
+    for (const store::Object& one : listing->objects) objects[store::KeyOf(one)] = one;
+  }
+  return objects;
+}
+
+Findings ExamineManifests(store::Store& store, const Path& dir, const std::string& place) {
   const std::vector<store::local::ManifestFile> files = store::local::ReadManifestFiles(dir);
+  const auto disagreements = host::DisagreementsOf(files, dir, ObjectsOfFiles(store, files));
   std::vector<Manifest> manifests;
   for (const store::local::ManifestFile& file : files) {
     Manifest manifest{.file = file.name, .mistake = file.mistake, .is_taken = file.is_taken};
+    const auto differing = std::ranges::find(disagreements, (dir / file.name).string(), &host::Disagreement::file);
+    if (differing != disagreements.end()) manifest.differs = differing->text;
     for (const api::Key& key : file.refused) {
       manifest.refused.push_back(api::ToString(key));
       const auto* other = host::OtherDefinition(key, file.name, files);
@@ -223,7 +245,7 @@ Findings ExamineHost(const Examination& examination, store::Store& store, const 
   const std::vector<ProgramVersion> versions = AskVersions(examination, host);
   Findings findings = {CheckHostLife(LifeOf(host, manifests, versions), now)};
   Append(findings, CheckVersions(examination.own_version, versions));
-  Append(findings, ExamineManifests(manifests, examination.place));
+  Append(findings, ExamineManifests(store, manifests, examination.place));
   Append(findings, ExaminePorts(host));
   Append(findings, ExamineFolders(host, manifests));
   Append(findings, host.stored.problems);
