@@ -73,7 +73,10 @@ ControllerSeen ControllerSight::SeeLease() {
   if (!watched && watched.error().code == Code::kPermissionDenied)
     return NotKnown(fmt::format("you may not read its Lease {}", lease_));
   if (!watched) return NotKnown(fmt::format("its Lease {} cannot be read: {}", lease_, watched.error().message));
-  return watched->is_held ? ControllerSeen{} : Absent(lease_, watched->lease, clock_.Now());
+  if (!watched->is_held) return Absent(lease_, watched->lease, clock_.Now());
+  ControllerSeen seen;
+  seen.epoch = watched->lease->epoch;
+  return seen;
 }
 
 ControllerSeen ControllerSight::See(const std::vector<store::Object>& shown) {

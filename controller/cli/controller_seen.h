@@ -26,6 +26,7 @@ struct ControllerSeen {
   bool is_absent = false;  // False also if it is not known whether a controller is running.
   std::string note;        // A line for people; "" if a controller is running and reconciles.
   Start start = Start::kPossible;
+  int64_t epoch = 0;  // On a cluster, of the term of the leader that is running; 0: not known.
 };
 
 // Looks for the controller of a place, again and again while a command watches.

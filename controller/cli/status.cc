@@ -61,6 +61,8 @@ Result<Seen> Observe(const Options& options, const Place& place, const Clock& cl
     seen.controller = {!seen.host->controller.is_running, ControllerNote(seen.host->controller, clock.Now())};
   } else {
     seen.controller = sight.See(shown);
+    // Another namespace may have another controller, whose epochs are others.
+    if (!options.all_namespaces) seen.beside.epoch = seen.controller.epoch;
   }
   seen.listing = selected.listing;
   return seen;

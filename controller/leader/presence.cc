@@ -22,6 +22,7 @@ Result<LeaseSeen> LeaseSeenFrom(const Json& json) try {
   lease.holder = spec.value("holderIdentity", "");
   lease.duration = std::chrono::seconds(spec.value("leaseDurationSeconds", int64_t{0}));
   if (const auto renewed_at = api::ParseTime(spec.value("renewTime", ""))) lease.renewed_at = *renewed_at;
+  lease.epoch = spec.value("leaseTransitions", int64_t{0});
   const Json metadata = json.value("metadata", Json::object());
   lease.namespaces = metadata.value("annotations", Json::object()).value(kNamespacesAnnotation, "");
   return lease;

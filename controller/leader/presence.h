@@ -24,6 +24,7 @@ struct LeaseSeen {
   std::string holder;      // "" if the last holder has released the Lease.
   Duration duration{0};    // How long the Lease is valid after it was renewed.
   TimePoint renewed_at{};  // Read from the clock of the holder.
+  int64_t epoch = 0;       // Of the newest term; 0 if none has held the Lease.
   // The annotation above; "" if the holder is of release 0.1 or none has held the Lease.
   std::string namespaces{};
 };

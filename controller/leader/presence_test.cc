@@ -68,11 +68,13 @@ TEST(Presence, WaitsForANewHolderOfAReleasedOrMissingLease) {
 
 TEST(Lease, IsReadFromTheFieldsOfTheApiServer) {
   const auto lease = LeaseSeenFrom(*ParseJson(R"({"spec": {"holderIdentity": "a", "leaseDurationSeconds": 15,
+                                                       "leaseTransitions": 7,
                                                        "renewTime": "2026-11-21T14:00:00.250000Z"}})"));
   ASSERT_TRUE(lease);
   EXPECT_EQ(lease->holder, "a");
   EXPECT_EQ(lease->duration, seconds(15));
   EXPECT_EQ(lease->renewed_at, kNow + std::chrono::milliseconds(250));
+  EXPECT_EQ(lease->epoch, 7);
   EXPECT_TRUE(LeaseSeenFrom(*ParseJson(R"({"spec": {}})"))->holder.empty());
   EXPECT_FALSE(LeaseSeenFrom(*ParseJson(R"({"spec": {"holderIdentity": 3}})")));
   EXPECT_FALSE(LeaseSeenFrom(*ParseJson("[]")));

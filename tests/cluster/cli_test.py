@@ -187,13 +187,14 @@ def test_status_reports_the_state_by_its_exit_code(cluster):
 LEASE = "default/longshore-controller"
 
 
-def renew(cluster, holder="controller-0", age=datetime.timedelta()):
+def renew(cluster, holder="controller-0", age=datetime.timedelta(), epoch=0):
     """Writes the Lease as client-go does: https://pkg.go.dev/k8s.io/client-go/tools/leaderelection."""
     at = (datetime.datetime.now(datetime.UTC) - age).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     cluster.kubectl("apply", "-f", "-", input=json.dumps({
         "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
         "metadata": {"name": "longshore-controller", "namespace": "default"},
-        "spec": {"holderIdentity": holder, "leaseDurationSeconds": 60, "renewTime": at}}))
+        "spec": {"holderIdentity": holder, "leaseDurationSeconds": 60, "renewTime": at,
+                 "leaseTransitions": epoch}}))
 
 
 @pytest.fixture
@@ -239,6 +240,15 @@ def test_status_waits_for_a_controller_that_was_just_installed(cluster, ready_mo
     renew(cluster)
     assert "as wanted" in waiting.communicate(timeout=60)[0]
     assert waiting.returncode == 0
+
+
+def test_status_waits_until_the_new_leader_has_reconciled(cluster, ready_model):
+    renew(cluster, epoch=7)
+    shown = longshore(cluster, "status", ready_model, "--wait", "--timeout=3s", code=4)
+    assert "the controller has started but has not reconciled this object yet" in shown
+    cluster.kubectl("patch", "models.longshore.dev", ready_model, "--subresource=status", "--type=merge", "-p",
+                    json.dumps({"status": {"epoch": 7}}))
+    assert "as wanted" in longshore(cluster, "status", ready_model, "--wait")
 
 
 @pytest.mark.parametrize("command", [

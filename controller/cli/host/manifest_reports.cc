@@ -61,7 +61,7 @@ std::set<api::Key> KeysOf(const store::local::ManifestFile& file) {
 
 text::HostSeen SeenOf(const std::vector<store::local::ManifestFile>& files, const Path& dir,
                       const std::function<bool(const store::local::ManifestFile&)>& is_wanted) {
-  text::HostSeen seen;
+  text::HostSeen seen{.is_host = !dir.empty()};
   for (const store::local::ManifestFile& file : files) {
     if (!is_wanted || is_wanted(file)) AddReport(file, files, dir, seen);
   }

@@ -53,7 +53,7 @@ bool NeedsAPerson(const api::Condition& condition) {
 // that the controller does not watch.
 std::string NotProcessed(const api::Metadata& metadata, int64_t observed_generation, const HostSeen& seen) {
   const std::string text = "no controller has processed this manifest yet";
-  if (observed_generation > 0 || seen.epoch > 0) return text;
+  if (observed_generation > 0 || seen.is_host) return text;
   return fmt::format("{}; on a cluster, is namespace {} one that the controller watches (watchNamespaces)?", text,
                      metadata.namespace_);
 }

@@ -36,8 +36,9 @@ struct ManifestReport {
   Report report;
 };
 
-// What was seen beside an object: on a host its controller and its manifest files, which a cluster does not have.
+// What was seen beside an object: its controller, and on a host its manifest files.
 struct HostSeen {
+  bool is_host = false;  // Whether the objects are on a host, whose controller watches all namespaces.
   // The epoch of the running controller; statuses with a lower epoch were written by an earlier controller.
   int64_t epoch = 0;
   std::vector<ManifestReport> manifests{};
