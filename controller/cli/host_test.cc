@@ -322,6 +322,21 @@ TEST_F(Host, ApplyRefusesASecondFileWithTheSameObjectAndDoctorSaysWhatToDo) {
   EXPECT_THAT(RunFile(Verb::kApply, Manifest(1)).text, HasSubstr("iris.yaml says version 2")) << "a file elsewhere";
 }
 
+TEST_F(Host, DoctorSaysAsStatusThatAFileAndItsObjectDiffer) {
+  Write("iris.yaml", Manifest(2));
+  StartController(1);
+  Serve(2);
+  Options doctor;
+  doctor.verb = Verb::kDoctor;
+  EXPECT_THAT(Run(doctor).text, HasSubstr("all 1 files are applied."));
+  RunFile(Verb::kApply, Manifest(1));
+  const std::string differs = "iris.yaml says version 2; Model default/iris has version 1";
+  EXPECT_THAT(RunStatus("iris").text, HasSubstr(differs));
+  const std::string text = Run(doctor).text;
+  EXPECT_THAT(text, HasSubstr(differs));
+  EXPECT_THAT(text, Not(HasSubstr("files are applied")));
+}
+
 TEST_F(Host, AnObjectMayMoveToAnotherFile) {
   Write("iris.yaml", Manifest(1));
   StartController(1);

@@ -1,5 +1,6 @@
 #include "controller/cli/text/standing.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace longshore::cli::text {
@@ -26,6 +27,20 @@ TEST(Standing, TroubleThatOnlyAPersonCanEndHasFailedUnlessARolloutIsUnderWay) {
     EXPECT_EQ(ReportOf(With({trouble.type, "False", "NotReady", "", 4, {}})).standing, Standing::kUnderWay)
         << trouble.type;
   }
+}
+
+TEST(Standing, AnObjectThatTheLeaderHasNotReconciledIsUnderWay) {
+  const auto of = [](int64_t observed, const HostSeen& seen) {
+    api::Model model = With({"FleetFound", "True", "Found", "", 4, {}});
+    model.metadata.namespace_ = "vision";
+    model.status.epoch = 6;
+    model.status.observed_generation = observed;
+    return ReportOf(model, seen);
+  };
+  EXPECT_EQ(of(4, {.epoch = 6}).standing, Standing::kAsWanted);
+  EXPECT_EQ(of(4, {.epoch = 7}).standing, Standing::kUnderWay);
+  EXPECT_THAT(of(0, {.epoch = 7}).why, testing::HasSubstr("is namespace vision one that the controller watches"));
+  EXPECT_THAT(of(0, {.is_host = true, .epoch = 7}).why, testing::Not(testing::HasSubstr("watches")));
 }
 
 }  // namespace

@@ -698,7 +698,7 @@ TEST(StatusTable, NamesTheLikelyCauseIfNoControllerEverSawAModel) {
   const auto why = [&](const HostSeen& seen) { return ReportOf(model, seen).why; };
   model.status = {};
   EXPECT_THAT(why({}), HasSubstr("is namespace vision one that the controller watches (watchNamespaces)?"));
-  EXPECT_EQ(why({.epoch = 3}), "no controller has processed this manifest yet") << "on a host";
+  EXPECT_EQ(why({.is_host = true}), "no controller has processed this manifest yet") << "on a host";
   model.status.observed_generation = 3;
   EXPECT_EQ(why({}), "no controller has processed this manifest yet");
 }
