@@ -125,7 +125,7 @@ def test_the_cure_is_an_install_without_a_controller_and_otherwise_an_upgrade_wh
 def test_the_version_of_an_image_that_no_node_runs_is_not_the_version_of_nodes(place):
     renew(place)
     name = "Version of the nodes of fleet cpu"
-    patch_status(place, "servingfleets", "cpu", {"image": "longshore/node:9.9.9"})
+    patch_status(place, "servingfleets", "cpu", {"image": "registry.example/node:9.9.9"})
     try:
         assert "it is 9.9.9" in findings(place)[name]["cause"]
         patch_status(place, "servingfleets", "cpu", {"readyReplicas": 0})
