@@ -98,6 +98,7 @@ def restart_rows(restarts: int):
         with traffic(f"--grpc={ours.address('grpc')}", f"--rest={ours.address('rest')}", "--rest_share=0.5", *DIGITS,
                      "--rate=200", "--fresh_connections", "--deadline_ms=10000") as load:
             for count in range(1, restarts + 1):
+                wait_for(lambda: len(ours.ready_nodes()) == 2, "both nodes to be ready")
                 before = ours.ready_nodes()
                 name = sorted(before)[count % 2]
                 os.kill(before[name], signal.SIGTERM)

@@ -9,6 +9,7 @@ import signal
 import struct
 import subprocess
 import termios
+import threading
 import unittest
 
 from harness import BIN, Installation, wait_for
@@ -76,10 +77,17 @@ class RolloutView(unittest.TestCase):
     def test_ends_with_a_rollout_that_is_complete(self):
         self.begin_and_pause()
         watching, _ = self.watch()
+        limit = threading.Timer(60, watching.kill)
+        limit.start()
+        shown = ""
+        while "● now" not in shown:
+            line = watching.stdout.readline()
+            self.assertNotEqual(line, "", shown)  # It has ended.
+            shown += line
         self.assertEqual(self.it.command("promote", "half").returncode, 0)
-        shown, _ = watching.communicate(timeout=40)
-        self.assertEqual(watching.returncode, 0, shown)
-        self.assertIn("● now", shown)
+        shown += watching.stdout.read()
+        limit.cancel()
+        self.assertEqual(watching.wait(), 0, shown)
         self.assertTrue(shown.endswith("✓ The rollout is complete: version 2 serves all requests.\n"), shown[-300:])
 
     def test_ends_with_a_rollout_that_is_rolled_back(self):
