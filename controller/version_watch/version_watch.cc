@@ -120,7 +120,8 @@ void VersionWatch::Work(const std::shared_ptr<State>& state) {
     if (next == state->due.end()) {
       state->changed.wait(lock);
     } else if (next->first > now && !next->second->is_forgotten) {
-      state->changed.wait_until(lock, next->first);
+      const auto at = next->first;  // A copy, because another thread may remove the entry meanwhile.
+      state->changed.wait_until(lock, at);
     } else {
       const std::shared_ptr<Watched> watched = state->due.extract(next).mapped();
       if (watched->is_forgotten) continue;
