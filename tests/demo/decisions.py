@@ -111,8 +111,13 @@ class Decisions(scenario.Scenario):
         self.expect("an undo: no request fails", counts["answered"] > 0 and counts["failed"] == 0, load.describe_failures(counts))
         self.expect_undone("v2 is remembered as Undone, and not rolled out again by itself", "undone")
 
+    def is_reconciled(self):
+        return any(condition["type"] == "Reconciling" and condition["status"] == "False"
+                   for condition in self.objects.status("Model", MODEL).get("conditions", []))
+
     def expect_undone(self, what, segment):
-        """The requests from now on belong to this segment of the load, in which v2 may not answer."""
+        """When all nodes route by the undo, the requests belong to this segment of the load, in which v2 may not answer."""
+        self.wait(self.is_reconciled, 10)
         self.loads[MODEL].mark(segment)
         self.pause(4)
         self.loads[MODEL].mark(f"after {segment}")
