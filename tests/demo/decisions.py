@@ -118,6 +118,7 @@ class Decisions(scenario.Scenario):
     def expect_undone(self, what, segment):
         """When all nodes route by the undo, the requests belong to this segment of the load, in which v2 may not answer."""
         self.wait(self.is_reconciled, 10)
+        self.pause(1)  # Requests in progress end; other expectations limit how long the switch takes.
         self.loads[MODEL].mark(segment)
         self.pause(4)
         self.loads[MODEL].mark(f"after {segment}")
